@@ -168,8 +168,10 @@ ALQ_API ALQ_MUSTUSE enum alq_status alq_thread_attach(struct alq_domain *d,
  *
  * Errors   ALQ_EINVAL  thread is NULL
  *          ALQ_ESTATE  the calling thread does not run its domain as `thread`,
- *                      or is in a callback of a profile
- *          ALQ_EBUSY   the domain was spawned with it
+ *                      or is in a callback of a profile; or a forked process
+ *                      without the threads of its domains
+ *          ALQ_EBUSY   the domain was spawned with it, or the caller is a
+ *                      finaliser or alarm
  * Threads  The one that was attached.
  * GC       May collect. */
 ALQ_API enum alq_status alq_thread_detach(struct alq_thread *thread);
@@ -235,7 +237,11 @@ alq_field_fetch_add(alq_value block, uintptr_t i, intptr_t n)
  *
  * The child goes on with the heap as it was.  After a fork() that this call
  * would refuse the child has no domain to go on with: each call of it that
- * allocates fails with ALQ_ESTATE.
+ * allocates fails with ALQ_ESTATE, and the first one logs why.  Values may be
+ * read, and the child ends as it likes: by exec or exit, or as its thread
+ * ends.  A fork() in a finaliser of a custom block, a scanner or a listener may
+ * come in the middle of a collection of several domains: a child that returns
+ * from there is aborted, with a line that says so.
  *
  * pid      Receives 0 in the child, its number in the parent.
  *

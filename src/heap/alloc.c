@@ -18,6 +18,7 @@
 #include "heap/custom.h"
 #include "heap/major_cycle.h"
 #include "heap/alloc_direct.h"
+#include "heap/domain_lost.h"
 #include "heap/event.h"
 #include "heap/limit_trigger_check.h"
 #include "heap/alloc_limit.h"
@@ -121,8 +122,8 @@ calls_and_pass(struct alqi_domain *d, uint64_t words)
 enum alq_status
 alqi_heap_alloc_may(struct alqi_domain *d, uint64_t words)
 {
-    enum alq_status st =
-        d->heap->life.is_lost ? ALQ_ESTATE : calls_and_pass(d, words);
+    enum alq_status st = d->heap->life.is_lost ? alqi_heap_lost_status(d->heap)
+                                               : calls_and_pass(d, words);
 
     if (st != ALQ_OK)
         (void)alqi_heap_fail(d, st);
@@ -265,7 +266,7 @@ alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
         alqi_heap_observed_is_undisturbed(d, words))
         return sampled_room(d, headers, n_blocks, words, caller);
     if (d->heap->life.is_lost)
-        return (uintptr_t)alqi_heap_fail(d, ALQ_ESTATE);
+        return (uintptr_t)alqi_heap_fail(d, alqi_heap_lost_status(d->heap));
     st = calls_and_pass(d, words); /* they may leave no room */
     if (st != ALQ_OK)
         return (uintptr_t)alqi_heap_fail(d, st);
@@ -287,7 +288,7 @@ alqi_heap_room_unseen(struct alqi_domain *d, size_t words)
     ALQI_ASSERT(words >= 1 &&
                 words <= ALQI_HEAP_CLASS_WORDS_MAX); /* .inv.class */
     if (d->heap->life.is_lost)
-        return (uintptr_t)alqi_heap_fail(d, ALQ_ESTATE);
+        return (uintptr_t)alqi_heap_fail(d, alqi_heap_lost_status(d->heap));
     if (!make_room(d, words))
         return no_room(d);
     is_sampled = alqi_heap_observed_is_sampled(d, words);
@@ -331,7 +332,7 @@ alqi_heap_alloc_direct(struct alqi_domain *d, uintptr_t header)
     alq_value block;
 
     if (d->heap->life.is_lost)
-        return alqi_heap_fail(d, ALQ_ESTATE);
+        return alqi_heap_fail(d, alqi_heap_lost_status(d->heap));
     alqi_heap_collect_asked(d);
     block = alqi_heap_direct_try(d, header);
     if (block == ALQ_NULL) {
@@ -495,6 +496,9 @@ alqi_heap_alloc(struct alqi_domain *d, uintptr_t header)
 
 /* A custom block with its data zeroed, counted with what it holds outside.
  *
+ * The limit trigger is asked before the block for what it will hold, and told
+ * behind it: a task does not pay for a block that it does not get.
+ *
  * The room in the table of young custom blocks is made after the allocation: a
  * collection may call the program, which may take room that was made before.
  * If there is none the new block is abandoned with its header set, and dies in
@@ -504,7 +508,9 @@ alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
                        size_t wosize, struct alqi_heap_held held)
 {
     uintptr_t header = ALQ_HEADER(wosize, ALQ_TAG_CUSTOM);
-    enum alq_status st = alqi_heap_limit_trigger_external(d, held.bytes);
+    uint64_t samples;
+    enum alq_status st =
+        alqi_heap_limit_trigger_external(d, held.bytes, &samples);
     alq_value block;
 
     if (st != ALQ_OK)
@@ -518,6 +524,7 @@ alqi_heap_alloc_custom(struct alqi_domain *d, const struct alq_custom_ops *ops,
     /* Not before the block: a collection may call the program. */
     if (alqi_heap_is_young(d, block) && !alqi_heap_custom_ready(d))
         return alqi_heap_fail(d, ALQ_ENOMEM);
+    alqi_heap_limit_trigger_external_made(d, samples);
     d->sums.counts.outside_bytes += held.bytes;
     if (held.bytes > 0)
         alqi_heap_observed_custom(d, block, held.bytes);

@@ -9,7 +9,8 @@
  *
  * Keeps .inv.users: The heap lives while it has users (n_users, under the
  *   lock).
- * Keeps .inv.handed: A domain that ends leaves its tables to an adopter. */
+ * Keeps .inv.handed: A domain that ends leaves its tables to an adopter.
+ * Keeps .inv.fork: Of a lost heap nothing ends, and nothing waits. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,6 @@
 
 #include "heap/pool_area.h"
 #include "heap/write_barrier.h"
-#include "heap/pool_class.h"
 #include "heap/param_control.h"
 #include "heap/major_cycle.h"
 #include "heap/domain.h"
@@ -95,7 +95,6 @@ heap_new(const struct alq_domain_config *c)
         goto fail_area;
     if (!alqi_heap_balance_open(heap))
         goto fail_spare;
-    alqi_heap_class_start();
     fork_events();
     heap->cycle.marked = 0;
     heap->cycle.unmarked = (uintptr_t)1 << ALQ_COLOUR_SHIFT;
@@ -469,21 +468,34 @@ alqi_heap_domain_start(const struct alq_domain_config *c,
 
 /* ---- ending ------------------------------------------------------------- */
 
+/* Empties the minor heap, by stops of the domain's own or another domain's.
+ * False: the heap is lost, perhaps by a fork in a finaliser that a stop called,
+ * and the minor heap stays as it is. */
+static bool
+empty_minor(struct alqi_domain *d)
+{
+    do
+        alqi_heap_minor(d);
+    while (!d->heap->life.is_lost && !alqi_heap_minor_is_empty(d));
+    return !d->heap->life.is_lost;
+}
+
 /* Ends the domain that the calling thread runs.
  *
- * Its minor heap is emptied first, by its own stops or another domain's, until
- * nothing is young.  From there to stop_vacate there is no safepoint, so no
- * stop sees the domain half ended.  Everything of it that lives on is handed
- * over in ENDING (.inv.handed); its count as a user is the last to go. */
+ * Its minor heap is emptied first, until nothing is young.  From there to
+ * stop_vacate there is no safepoint, so no stop sees the domain half ended.
+ * Everything of it that lives on is handed over in ENDING (.inv.handed); its
+ * count as a user is the last to go. */
 void
 alqi_heap_domain_end(struct alqi_domain *d)
 {
     struct alqi_heap *heap = d->heap;
 
+    if (heap->life.is_lost) /* .inv.fork */
+        return;
     alqi_heap_stack_end(d->threads.running);
-    do
-        alqi_heap_minor(d);
-    while (!alqi_heap_minor_is_empty(d));
+    if (!empty_minor(d))
+        return;
     ALQI_ASSERT(d->remembered.n == 0 &&
                 !d->remembered.lost);          /* .inv.remember */
     ALQI_ASSERT(d->threads.all->next == NULL); /* .inv.own: it has no others */
@@ -527,11 +539,13 @@ locks_take(void)
     alqi_plat_lock(&lock);
     if (the_heap != NULL)
         alqi_plat_lock(&the_heap->listeners.lock);
+    alqi_heap_roots_lock();
 }
 
 static void
 locks_give(void)
 {
+    alqi_heap_roots_unlock();
     if (the_heap != NULL)
         alqi_plat_unlock(&the_heap->listeners.lock);
     alqi_plat_unlock(&lock);

@@ -27,7 +27,9 @@ enum alq_status alqi_heap_domain_start(const struct alq_domain_config *c,
 bool alqi_heap_domain_has_slot(const struct alqi_heap *heap);
 
 /* Ends the domain that the calling thread runs as its only thread.  Its young
- * blocks are promoted or die; the old ones are left to other domains. */
+ * blocks are promoted or die; the old ones are left to other domains.  If the
+ * heap is lost, also by a fork in a finaliser of this end, the domain stays as
+ * it is: .inv.fork, domain_lost.h. */
 void alqi_heap_domain_end(struct alqi_domain *d);
 
 /* fork(2); ALQ_EBUSY unless the caller runs the only domain and is its only

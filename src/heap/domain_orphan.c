@@ -5,6 +5,7 @@
  * and joins their tables to its own.
  *
  * Keeps .inv.handed: In a stop each table has one owner.
+ * Keeps .inv.policy: Lists that were joined are sorted before they are used.
  * Keeps .inv.todo: An orphan with work counts in n_busy until its work is
  *   adopted. */
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "heap/major_mark.h"
 #include "heap/domain_orphan.h"
 #include "heap/pool.h"
+#include "heap/pool_policy.h"
 #include "heap/stat_sums.h"
 
 /* ---- pools -------------------------------------------------------------- */
@@ -26,7 +28,6 @@ lab_close(struct alqi_domain *d, unsigned c, unsigned kind)
     struct alqi_heap_lab *lab = &d->copy.labs[kind][c];
     struct alqi_heap_lists *lists = &d->sweep.lists[kind][c];
     struct alqi_heap_pool *pool = lab->pool;
-    struct alqi_heap_pool **list;
 
     if (pool == NULL)
         return;
@@ -35,9 +36,12 @@ lab_close(struct alqi_domain *d, unsigned c, unsigned kind)
         alqi_heap_pool_range_return(
             pool, c, (struct alqi_heap_range){lab->next, lab->end});
     pool->n_free = alqi_heap_pool_count_free(pool);
-    list = pool->first_range != 0 ? &lists->avail : &lists->full;
-    pool->next = *list;
-    *list = pool;
+    if (pool->first_range != 0) {
+        alqi_heap_policy_add(lists, pool);
+    } else {
+        pool->next = lists->full;
+        lists->full = pool;
+    }
     *lab = (struct alqi_heap_lab){0};
 }
 
@@ -80,8 +84,9 @@ pools_join(struct alqi_heap_pool **to, struct alqi_heap_pool *from)
     }
 }
 
-/* Joins the orphan's pools to the domain's, list by list.  If some are unswept,
- * the sweeper starts over: it may stand behind their class. */
+/* Joins the orphan's pools to the domain's, list by list (.inv.policy).  If
+ * some are unswept, the sweeper starts over: it may stand behind their class.
+ */
 static void
 pools_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
@@ -91,6 +96,8 @@ pools_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
         for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
             struct alqi_heap_lists *to = &d->sweep.lists[kind][c];
 
+            if (o->lists[kind][c].avail != NULL)
+                to->disordered = true;
             pools_join(&to->avail, o->lists[kind][c].avail);
             pools_join(&to->full, o->lists[kind][c].full);
             pools_join(&to->unswept, o->lists[kind][c].unswept);

@@ -6,7 +6,9 @@
  * root of the heap (root.h).  It is freed when both have let it go: the
  * parent by join or drop, the thread by its end.
  *
- * Keeps .inv.own: No thread runs the domain until the new one does. */
+ * Keeps .inv.own: No thread runs the domain until the new one does.
+ * Keeps .inv.fork: In a forked child the thread of a lost heap just ends.
+ */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -58,7 +60,9 @@ transfer_root_write(struct alqi_domain *d, struct alq_child *child, alq_value v)
  *
  * A function that returns in a blocking section has left the domain: the result
  * may have moved meanwhile, so it is lost, and the thread comes back to end the
- * domain.  Frames of the function are gone however it left them. */
+ * domain.  Frames of the function are gone however it left them.  In a forked
+ * child whose heap is lost nobody waits for the thread, and all stays as it is
+ * (.inv.fork). */
 static void *
 run(void *arg)
 {
@@ -70,6 +74,8 @@ run(void *arg)
     v = child->transfer_root.value;
     child->transfer_root.value = ALQ_NULL;
     v = child->fn(&d->pub, v, child->data);
+    if (d->heap->life.is_lost)
+        return NULL;
     if (alqi_heap_thread_domain() != d) { /* in a blocking section */
         v = ALQ_NULL;
         d->threads.first.frames = NULL;

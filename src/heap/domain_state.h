@@ -27,13 +27,15 @@ struct alq_thread {
                                     * precise roots alone */
     uint32_t limit_trigger_held; /* depth of calls in which the trigger is off;
                                   * the thread writes */
-    struct alq_thread *next;     /* in the domain's list; NULL: the last */
-    struct alq_thread **link;    /* what points to it in that list */
-    void *observer;              /* the client's own state of it: observe.h */
-    uint32_t blocks;             /* atomic; 1: inside a blocking section */
-    uintptr_t stack_end; /* address; valid while has_left; hard builds look
-                          * for stale variables up to it (root_stale.c) */
-    bool has_left;       /* it is outside of the domain */
+    uint32_t n_calls;         /* finalisers and alarms on its stack; the thread
+                               * writes */
+    struct alq_thread *next;  /* in the domain's list; NULL: the last */
+    struct alq_thread **link; /* what points to it in that list */
+    void *observer;           /* the client's own state of it: observe.h */
+    uint32_t blocks;          /* atomic; 1: inside a blocking section */
+    uintptr_t stack_end;      /* address; valid while has_left; hard builds look
+                               * for stale variables up to it (root_stale.c) */
+    bool has_left;            /* it is outside of the domain */
 };
 
 /* The threads of a domain: domain_thread.h.  The counters are atomic, and any
@@ -82,11 +84,12 @@ struct alqi_heap_orphan {
 
 /* How long the heap lives. */
 struct alqi_heap_life {
-    unsigned n_users; /* domains, and those about to start: .inv.users; under
-                       * the lock of domain.c */
-    bool has_begun;   /* atomic: the first domain is there */
-    bool is_lost;     /* a forked process without the threads of the heap: all
-                       * calls fail; set in the child, by its only thread */
+    unsigned n_users;   /* domains, and those about to start: .inv.users; under
+                         * the lock of domain.c */
+    bool has_begun;     /* atomic: the first domain is there */
+    bool is_lost;       /* a forked process without the threads of the heap: all
+                         * calls fail; set in the child, by its only thread */
+    bool has_said_lost; /* a call on the lost heap has logged why it fails */
 };
 
 #endif

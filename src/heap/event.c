@@ -45,8 +45,10 @@ tell_slot(struct alqi_heap_listener_slot *slot, const struct alq_event *event)
         return;
     __atomic_fetch_add(&slot->running, 1, __ATOMIC_SEQ_CST);
     listener = __atomic_load_n(&slot->listener, __ATOMIC_SEQ_CST);
-    if (listener != NULL && wants(listener, event->kind))
+    if (listener != NULL && wants(listener, event->kind)) {
         listener->event(listener->arg, event);
+        alqi_heap_program_returned();
+    }
     ALQI_ASSERT(__atomic_load_n(&slot->running, __ATOMIC_SEQ_CST) >
                 0); /* .inv.slot */
     __atomic_fetch_sub(&slot->running, 1, __ATOMIC_SEQ_CST);

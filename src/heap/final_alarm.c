@@ -95,7 +95,7 @@ call(struct alqi_domain *d, const struct alq_alarm *alarm)
 {
     enum alq_status st;
 
-    ALQI_ASSERT(d->weak_phase.running); /* .inv.calls */
+    ALQI_ASSERT(d->weak_phase.caller == d->threads.running); /* .inv.calls */
     d->weak_phase.n_in_alarms++;
     st = alarm->fn(&d->pub, alarm->arg);
     d->weak_phase.n_in_alarms--;

@@ -9,7 +9,7 @@
 static inline void
 alqi_heap_final_request(struct alqi_domain *d)
 {
-    if (d->weak_phase.running)
+    if (d->weak_phase.caller != NULL)
         return;
     d->weak_phase.want_calls = true;
     alqi_heap_alloc_limit_raise(d);

@@ -3,6 +3,13 @@
  * Finalisers come first, then alarms, one at a time, until one fails; the
  * rest stays due.
  *
+ *   caller:  NULL -> thread T, at a call's begin -> NULL, when that call
+ *            releases or returns
+ *
+ * The calls of one thread nest, so T's innermost call alone can be the one that
+ * has not released.  A call that has released may return while another thread's
+ * call runs: it leaves `caller`, and what is due, to that thread.
+ *
  * Keeps .inv.calls: No call begins while another one runs that has not
  *   released. */
 #include "heap/final_alarm.h"
@@ -30,7 +37,8 @@ call_next(struct alqi_domain *d, enum alq_status *st)
  * the rest stays due.
  *
  * want_calls is cleared before each call, so a request that comes during it is
- * not lost.  `running` keeps other calls from beginning (.inv.calls).  The
+ * not lost.  `caller` keeps other calls from beginning (.inv.calls); if another
+ * thread's call has begun meanwhile, that thread goes on with what is due.  The
  * limit trigger is held back: a task that has to stop must not stop inside a
  * finaliser, which belongs to no task. */
 static enum alq_status
@@ -44,17 +52,20 @@ call_all(struct alqi_domain *d)
 
     alqi_heap_event_log(d, ALQ_EVENT_FINALISE, ALQ_EVENT_BEGIN, 0, 0);
     do {
+        ALQI_ASSERT(l->caller == NULL); /* .inv.calls */
         l->want_calls = false;
-        l->running = true;
+        l->caller = thread;
         l->n_calls++;
-        thread
-            ->limit_trigger_held++; /* a task that is to stop is not in here */
+        thread->n_calls++;
+        thread->limit_trigger_held++;
         more = call_next(d, &st);
         thread->limit_trigger_held--;
+        thread->n_calls--;
         l->n_calls--;
-        l->running = false;
+        if (l->caller == thread)
+            l->caller = NULL;
         n += more;
-    } while (more && st == ALQ_OK);
+    } while (more && st == ALQ_OK && l->caller == NULL);
     alqi_heap_event_log(d, ALQ_EVENT_FINALISE, ALQ_EVENT_END, n, 0);
     if (more)
         alqi_heap_final_request(d);
@@ -76,13 +87,14 @@ alqi_heap_final_run(struct alqi_domain *d)
     return st == ALQ_OK && d->weak_phase.want_calls ? call_all(d) : st;
 }
 
-/* Lets other calls begin before the one that runs ends.  What became due
+/* Lets other calls begin before the calling thread's ends.  What became due
  * meanwhile has not been asked for, so it is asked for here. */
 void
 alqi_heap_final_release(struct alqi_domain *d)
 {
-    if (!d->weak_phase.running)
+    if (d->weak_phase.caller == NULL ||
+        d->weak_phase.caller != d->threads.running)
         return;
-    d->weak_phase.running = false;
+    d->weak_phase.caller = NULL;
     alqi_heap_final_request(d);
 }

@@ -2,12 +2,14 @@
  *
  *    due -> requested (final_request.h: want_calls is set, the limit is raised)
  *        -> running -> returned
+ *           running -> released -> returned
  *
  * Calls run one at a time at the domain's next poll or slow allocation, or at
  * the end of an explicit collection; never inside a collection.
  *
- * .inv.calls  No call begins inside a collection, nor while another one runs
- *             that has not released: want_calls is false then. */
+ * .inv.calls  At most one call is running, that of the thread `caller`; while
+ * it is, want_calls is false.  Of the released ones, which may be in blocking
+ * sections, there are any number, of any threads. */
 #ifndef ALQI_HEAP_FINAL_RUN_H
 #define ALQI_HEAP_FINAL_RUN_H
 

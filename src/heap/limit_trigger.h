@@ -30,8 +30,12 @@ struct alqi_heap_limit_trigger_hooks {
      * but for those of finalisers and alarms, which are called before: other
      * than ALQ_OK, it fails with that.  May collect; may not return. */
     enum alq_status (*permit)(void *arg, uint64_t words);
-    /* Before a block that holds so many words outside of the heap; likewise. */
-    enum alq_status (*outside)(void *arg, uint64_t words);
+    /* Before a block that holds so many words outside of the heap; likewise.
+     * *samples is what to give to outside_made, 0 of a refusal. */
+    enum alq_status (*outside)(void *arg, uint64_t words, uint64_t *samples);
+    /* That block is there: its samples count.  Not called of a block that the
+     * heap has no room for, or that permit refuses or leaves. */
+    void (*outside_made)(void *arg, uint64_t samples);
     /* At the next slow allocation or poll after
      * alqi_heap_limit_trigger_wake_sigsafe, after each minor collection, and
      * after what is born in the major heap; may collect. */

@@ -73,15 +73,16 @@ alqi_heap_limit_trigger_advance_slow(struct alqi_domain *d)
 
 /* Asks for memory outside, in words, rounded up without wrapping. */
 enum alq_status
-alqi_heap_limit_trigger_external_slow(struct alqi_domain *d, size_t bytes)
+alqi_heap_limit_trigger_external_slow(struct alqi_domain *d, size_t bytes,
+                                      uint64_t *samples)
 {
     /* .inv.limit_trigger */
     ALQI_ASSERT(d->limit_trigger.hooks == d->threads.running->limit_trigger);
     if (d->threads.running->limit_trigger_held > 0)
         return ALQ_OK;
-    return d->limit_trigger.hooks->outside(d->limit_trigger.arg,
-                                           bytes / ALQ_WORD_BYTES +
-                                               (bytes % ALQ_WORD_BYTES != 0));
+    return d->limit_trigger.hooks->outside(
+        d->limit_trigger.arg,
+        bytes / ALQ_WORD_BYTES + (bytes % ALQ_WORD_BYTES != 0), samples);
 }
 
 /* Gives the notice that is due, then asks for a permit if the trigger asks each

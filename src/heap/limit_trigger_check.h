@@ -44,15 +44,28 @@ alqi_heap_limit_trigger_check(struct alqi_domain *d, uint64_t words)
 }
 
 enum alq_status alqi_heap_limit_trigger_external_slow(struct alqi_domain *d,
-                                                      size_t bytes);
+                                                      size_t bytes,
+                                                      uint64_t *samples);
 
-/* Before a block that holds so much outside of the heap. */
+/* Before a block that holds so much outside of the heap.  *samples is what
+ * alqi_heap_limit_trigger_external_made is to be given if the block is made. */
 static inline enum alq_status
-alqi_heap_limit_trigger_external(struct alqi_domain *d, size_t bytes)
+alqi_heap_limit_trigger_external(struct alqi_domain *d, size_t bytes,
+                                 uint64_t *samples)
 {
+    *samples = 0;
     return ALQI_LIKELY(d->limit_trigger.hooks == NULL) || bytes == 0
                ? ALQ_OK
-               : alqi_heap_limit_trigger_external_slow(d, bytes);
+               : alqi_heap_limit_trigger_external_slow(d, bytes, samples);
+}
+
+/* The block is there.  The trigger is the thread's own still, unless its task
+ * has taken it down. */
+static inline void
+alqi_heap_limit_trigger_external_made(struct alqi_domain *d, uint64_t samples)
+{
+    if (ALQI_UNLIKELY(samples != 0) && d->limit_trigger.hooks != NULL)
+        d->limit_trigger.hooks->outside_made(d->limit_trigger.arg, samples);
 }
 
 /* The major heap has grown, or may have: notice is called soon.  The limit is

@@ -26,6 +26,7 @@
 #include "heap/major_pace.h"
 #include "heap/pin.h"
 #include "heap/pool.h"
+#include "heap/pool_policy.h"
 #include "heap/root.h"
 #include "heap/log.h"
 #include "heap/major_balance.h"
@@ -102,8 +103,7 @@ close_lab(struct alqi_heap_lab *lab, struct alqi_heap_lists *lists, unsigned c)
     if (lab->next < lab->end)
         alqi_heap_pool_range_return(
             lab->pool, c, (struct alqi_heap_range){lab->next, lab->end});
-    lab->pool->next = lists->avail;
-    lists->avail = lab->pool;
+    alqi_heap_policy_add(lists, lab->pool);
     *lab = (struct alqi_heap_lab){0};
 }
 
@@ -172,7 +172,7 @@ divide(struct alqi_heap_lists *lists, struct plan p)
         if (pool->n_free == 0)
             push(&lists->full, pool);
         else if (stays(pool, &p))
-            push(&lists->avail, pool);
+            alqi_heap_policy_add(lists, pool);
         else
             push(&emptied, pool);
     }
@@ -228,8 +228,7 @@ empty_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
     push(&d->moves.emptied, pool);
 }
 
-/* Empties pools of one class and kind.  The list is in no order afterwards, so
- * the allocation policy has to sort it again. */
+/* Empties pools of one class and kind. */
 static void
 move_class(struct alqi_domain *d, unsigned c, unsigned kind)
 {
@@ -242,7 +241,6 @@ move_class(struct alqi_domain *d, unsigned c, unsigned kind)
     if (lists->avail == NULL)
         return;
     pool = divide(lists, make_plan(lists, c, compaction(d->heap)));
-    lists->disordered = true;
     for (; pool != NULL; pool = next) {
         next = pool->next;
         empty_pool(d, pool, c, kind);

@@ -104,8 +104,7 @@ sweep_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
         alqi_heap_area_give(&d->heap->area, pool);
     else if (n_free > 0) {
         d->sweep.found_words += (uint64_t)n_free * alqi_heap_class_words[c];
-        push(&d->sweep.lists[kind][c].avail, pool);
-        d->sweep.lists[kind][c].disordered = true;
+        alqi_heap_policy_add(&d->sweep.lists[kind][c], pool);
     } else
         push(&d->sweep.lists[kind][c].full, pool);
 }

@@ -14,11 +14,8 @@ extern const uint16_t alqi_heap_class_words[ALQI_HEAP_CLASSES]
     __attribute__((visibility("hidden")));
 
 /* The smallest class for `words`, 1 to ALQI_HEAP_CLASS_WORDS_MAX: a table. */
-extern uint8_t alqi_heap_class_table[ALQI_HEAP_CLASS_WORDS_MAX + 1]
+extern const uint8_t alqi_heap_class_table[ALQI_HEAP_CLASS_WORDS_MAX + 1]
     __attribute__((visibility("hidden")));
-
-/* Before anything else; any number of times. */
-void alqi_heap_class_start(void);
 
 /* The smallest class for `words`, header included: 1 to
  * ALQI_HEAP_CLASS_WORDS_MAX. */

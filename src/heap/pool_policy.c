@@ -5,7 +5,7 @@
  * once for each change, when the next pool is taken: no memory is needed, and
  * no recursion.
  *
- * Keeps .inv.fit: Sorting leaves the list in order. */
+ * Keeps .inv.policy: Sorting leaves the list in order. */
 #include "heap/pool_policy.h"
 
 /* The order of two pools.  Addresses decide between equals, so the order is
@@ -71,5 +71,5 @@ alqi_heap_policy_sort(struct alqi_heap_lists *lists, enum alq_gc_policy policy)
     lists->avail = all;
     lists->disordered = false;
     if (ALQI_CHECKS >= 2)
-        ALQI_ASSERT(is_sorted(all, policy)); /* .inv.fit */
+        ALQI_ASSERT(is_sorted(all, policy)); /* .inv.policy */
 }

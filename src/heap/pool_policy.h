@@ -5,11 +5,21 @@
  * another order is asked for, a list that has changed is sorted when the next
  * pool is taken from it: n log n steps for n pools, once a slice or so.
  *
- * .inv.fit  While `disordered` is false, `avail` is in the policy's order. */
+ * .inv.policy  `avail` is in the order of the policy, or `disordered` is set.
+ *             Whoever adds pools uses the functions below. */
 #ifndef ALQI_HEAP_POOL_POLICY_H
 #define ALQI_HEAP_POOL_POLICY_H
 
 #include "heap/state.h"
+
+/* Adds a swept pool with free slots. */
+static inline void
+alqi_heap_policy_add(struct alqi_heap_lists *lists, struct alqi_heap_pool *pool)
+{
+    pool->next = lists->avail;
+    lists->avail = pool;
+    lists->disordered = true;
+}
 
 /* Sorts lists->avail by the policy, which is not ALQ_GC_NEXT_FIT. */
 void alqi_heap_policy_sort(struct alqi_heap_lists *lists,

@@ -35,7 +35,7 @@ struct alqi_heap_lists {
     struct alqi_heap_pool *full;         /* swept, no free slot */
     struct alqi_heap_pool *unswept;      /* were avail or being filled */
     struct alqi_heap_pool *unswept_full; /* were full */
-    bool disordered; /* avail has changed since pool_policy.h sorted it */
+    bool disordered; /* avail may not be in the policy's order: .inv.policy */
 };
 
 /* The reservation of address space; pool_area.h.  Fields without another word

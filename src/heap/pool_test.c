@@ -34,7 +34,6 @@ static int
 setup(void **state)
 {
     (void)state;
-    alqi_heap_class_start();
     memset(&area, 0, sizeof area);
     return !alqi_heap_area_open(&area);
 }

@@ -166,6 +166,20 @@ boxes_visit(struct alqi_domain *d, bool young_only, alqi_heap_visit_fn *visit,
 
 static struct alqi_plat_lock common_lock;
 
+/* Keeps other threads, which may run no domain, from the heap's own roots: over
+ * a fork, so that the child finds the lock free. */
+void
+alqi_heap_roots_lock(void)
+{
+    alqi_plat_lock(&common_lock);
+}
+
+void
+alqi_heap_roots_unlock(void)
+{
+    alqi_plat_unlock(&common_lock);
+}
+
 /* Makes the global's value a root of the heap.  The store of the escape comes
  * first: whoever finds the global finds has_escaped set, too. */
 void
@@ -315,8 +329,11 @@ alqi_heap_roots_visit(struct alqi_domain *d, bool young_only,
     for (range = d->roots.ranges; range != NULL; range = range->next)
         for (slot = range->base; slot < *range->top; slot++)
             visit(arg, slot);
-    for (scanner = d->roots.scanners; scanner != NULL; scanner = scanner->next)
+    for (scanner = d->roots.scanners; scanner != NULL;
+         scanner = scanner->next) {
         scanner->scan(scanner->arg, visit, arg);
+        alqi_heap_program_returned();
+    }
     boxes_visit(d, young_only, visit, arg);
     alqi_heap_observed_scan(d, young_only, visit, arg);
 }

@@ -17,6 +17,10 @@ typedef void alqi_heap_visit_fn(void *arg, alq_value *slot);
  * to and from domains, what is pinned and what pinned young blocks hold. */
 void alqi_heap_roots_visit_common(struct alqi_heap *heap,
                                   alqi_heap_visit_fn *visit, void *arg);
+/* The lock of globals and transfer roots, over a fork. */
+void alqi_heap_roots_lock(void);
+void alqi_heap_roots_unlock(void);
+
 /* Globals alone. */
 void alqi_heap_roots_visit_globals(struct alqi_heap *heap,
                                    alqi_heap_visit_fn *visit, void *arg);

@@ -168,6 +168,20 @@ alqi_heap_words(uintptr_t header)
     return (header >> ALQ_WOSIZE_SHIFT) + 1;
 }
 
+/* Of a lost heap: ends a child that cannot go on with the stop that it was
+ * forked in (domain_lost.h). */
+void alqi_heap_lost_returned(const struct alqi_domain *self);
+
+/* Behind each function of the program that the collector may call in a stop. */
+static inline void
+alqi_heap_program_returned(void)
+{
+    const struct alqi_domain *self = alqi_heap_thread_current;
+
+    if (ALQI_UNLIKELY(self != NULL && self->heap->life.is_lost))
+        alqi_heap_lost_returned(self);
+}
+
 /* A block that the collector may find dead: its memory is given back. */
 static inline void
 alqi_heap_finalise(alq_value block, uintptr_t header)
@@ -177,8 +191,10 @@ alqi_heap_finalise(alq_value block, uintptr_t header)
     if ((header & 0xFF) != ALQ_TAG_CUSTOM)
         return;
     ops = (const struct alq_custom_ops *)((const alqi_heap_word *)block)[0];
-    if (ops->finalise != NULL)
-        ops->finalise(block);
+    if (ops->finalise == NULL)
+        return;
+    ops->finalise(block);
+    alqi_heap_program_returned();
 }
 
 #endif

@@ -144,11 +144,12 @@ struct alqi_heap_weak_phase {
     struct alqi_heap_final *finals; /* the first one is the domain's own */
     struct alq_alarm *alarms;       /* in the order of creation */
     struct alq_alarm **alarms_end;
-    struct alq_alarm **alarm_next; /* is looked at next; NULL: none is due */
-    unsigned n_calls;              /* on the stack: finalisers and alarms */
-    unsigned n_in_alarms;          /* of them: of alarms */
-    bool running;                  /* a call, and no other may begin */
-    bool want_calls;               /* some are due, and one may begin */
+    struct alq_alarm **alarm_next;   /* is looked at next; NULL: none is due */
+    unsigned n_calls;                /* on the stack: finalisers and alarms */
+    unsigned n_in_alarms;            /* of them: of alarms */
+    const struct alq_thread *caller; /* runs the call that has not released;
+                                      * NULL: a call may begin (.inv.calls) */
+    bool want_calls;                 /* some are due, and one may begin */
 };
 
 /* How far marking has come (weak_phase.h). */

@@ -160,8 +160,11 @@ void alqi_limit_drop(struct alqi_limit_frame *f);
 enum alq_status alqi_limit_permit(struct alqi_limit_thread *t, uint64_t words);
 
 /* May it allocate a block that holds so many words outside of the heap, which
- * are sampled but not among its own?  As _permit. */
-enum alq_status alqi_limit_outside(struct alqi_limit_thread *t, uint64_t words);
+ * are sampled but not among its own?  As _permit.  *samples of them are
+ * sampled: alqi_limit_sampled is to count them when the block is there
+ * (.inv.had). */
+enum alq_status alqi_limit_outside(struct alqi_limit_thread *t, uint64_t words,
+                                   uint64_t *samples);
 
 /* Counts n samples of interval_words each. */
 void alqi_limit_sampled(struct alqi_limit_thread *t, uint64_t n,

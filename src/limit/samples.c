@@ -103,20 +103,15 @@ alqi_limit_sampled(struct alqi_limit_thread *t, uint64_t n,
     reach_all(t, t->sampled_words);
 }
 
-/* Charges a block that is asked for.  If the task was to fail before, it has
- * failed already. */
+/* Whether the task may have a block with n samples, which are not counted yet.
+ * If the task was to fail before, it has failed already. */
 static enum alq_status
-pay(struct alqi_limit_thread *t, uint64_t n, uint64_t words)
+afford(struct alqi_limit_thread *t, uint64_t n, uint64_t words)
 {
-    uint64_t sum = sum_with(t, n, ALQ_LIMIT_INTERVAL_WORDS);
     uint32_t n_reached = t->n_reached;
-    enum alq_status status;
 
-    reach_all(t, sum);
-    status = t->n_reached > n_reached ? alqi_limit_deliver(t, words) : ALQ_OK;
-    if (status == ALQ_OK)
-        t->sampled_words = sum_with(t, n, ALQ_LIMIT_INTERVAL_WORDS);
-    return status;
+    reach_all(t, sum_with(t, n, ALQ_LIMIT_INTERVAL_WORDS));
+    return t->n_reached > n_reached ? alqi_limit_deliver(t, words) : ALQ_OK;
 }
 
 /* If on_limit allocates, or the task is left, the next sampled word is where it
@@ -133,22 +128,30 @@ alqi_limit_samples_charge(struct alqi_limit_thread *t, uint64_t words)
     if (n == 0)
         return ALQ_OK;
     t->sampled_at -= words;
-    status = pay(t, n, words);
-    if (status == ALQ_OK)
+    status = afford(t, n, words);
+    if (status == ALQ_OK) {
+        t->sampled_words = sum_with(t, n, ALQ_LIMIT_INTERVAL_WORDS);
         t->sampled_at += words;
+    }
     alqi_limit_update_trigger(t);
     return status;
 }
 
 enum alq_status
-alqi_limit_outside(struct alqi_limit_thread *t, uint64_t words)
+alqi_limit_outside(struct alqi_limit_thread *t, uint64_t words,
+                   uint64_t *samples)
 {
     struct alqi_sample_dist dist;
-    uint64_t n;
+    enum alq_status status = ALQ_OK;
 
+    *samples = 0;
     if (!t->counts_samples)
         return ALQ_OK;
     dist = sample_dist(t);
-    n = alqi_sample_binomial(alqi_limit_rng(t), &dist, words);
-    return n > 0 ? pay(t, n, 0) : ALQ_OK;
+    *samples = alqi_sample_binomial(alqi_limit_rng(t), &dist, words);
+    if (*samples > 0)
+        status = afford(t, *samples, 0);
+    if (status != ALQ_OK)
+        *samples = 0;
+    return status;
 }

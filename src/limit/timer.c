@@ -3,6 +3,12 @@
  * A binary heap of frames by time, under one lock; the thread sleeps until the
  * first is due, takes it out and wakes its task.
  *
+ * The thread:  none -> created (`runs`) -> serving (`serves`).  Several threads
+ * that find none may create one each; the first to serve stays.
+ *
+ * .inv.leaf   While the lock is held neither the program's malloc is called nor
+ *             a thread made: both may call the program (on_limit, callbacks of
+ *             profiles), which may run a task with a deadline.
  * .inv.timer  A frame is in the heap at most once, and is taken out, under the
  *             lock, before it is closed: a task that is gone is never woken.
  * .inv.alarm  A frame's `alarm` is its place in the heap; 0 is none. */
@@ -10,6 +16,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/base.h"
@@ -22,8 +29,8 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t earlier; /* the first one has changed */
     bool has_cond;
-    bool runs;
-    bool watches_forks;
+    bool runs;                    /* a thread was created */
+    bool serves;                  /* one of those that were has begun */
     uint32_t n_forks;             /* that this process has behind it        */
     uint64_t cpu_before_ns;       /* of the thread that forks               */
     uint64_t cpu_of_forks_ns;     /* of those that did, where they did      */
@@ -83,18 +90,37 @@ take_out(struct alqi_limit_frame *f)
 }
 
 static bool
-has_place(void)
+has_place_locked(void)
 {
-    uint32_t places = timer.places == 0 ? PLACES_MIN : 2 * timer.places;
-    struct alqi_limit_frame **at;
+    return timer.n + 1 < timer.places;
+}
 
-    if (timer.n + 1 < timer.places)
-        return true;
-    at = realloc(timer.at, places * sizeof *at);
+/* Twice the places, unless another thread was faster; false: no memory. Without
+ * the lock (.inv.leaf). */
+static bool
+grow(void)
+{
+    struct alqi_limit_frame **at, **old;
+    uint32_t was, places;
+
+    pthread_mutex_lock(&timer.lock);
+    was = timer.places;
+    pthread_mutex_unlock(&timer.lock);
+    places = was == 0 ? PLACES_MIN : 2 * was;
+    at = malloc(places * sizeof *at);
     if (at == NULL)
         return false;
-    timer.at = at;
-    timer.places = places;
+    pthread_mutex_lock(&timer.lock);
+    old = at;
+    if (timer.places == was) {
+        old = timer.at;
+        if (was > 0)
+            memcpy(at, old, was * sizeof *at);
+        timer.at = at;
+        timer.places = places;
+    }
+    pthread_mutex_unlock(&timer.lock);
+    free(old);
     return true;
 }
 
@@ -114,6 +140,12 @@ run(void *arg)
 {
     (void)arg;
     pthread_mutex_lock(&timer.lock);
+    if (timer.serves) {
+        pthread_mutex_unlock(&timer.lock);
+        return NULL;
+    }
+    pthread_setname_np(pthread_self(), "aliquot-timer");
+    timer.serves = true;
     for (;;) {
         struct alqi_limit_frame *f;
 
@@ -133,7 +165,7 @@ run(void *arg)
 }
 
 static bool
-has_cond(void)
+has_cond_locked(void)
 {
     pthread_condattr_t attr;
 
@@ -187,7 +219,7 @@ after_fork_child(void)
 {
     pthread_mutex_init(&timer.lock, NULL);
     timer.has_cond = false;
-    timer.runs = false;
+    timer.runs = timer.serves = false;
     timer.n_forks++;
     timer.cpu_of_forks_ns += timer.cpu_before_ns;
     for (uint32_t i = 1; i <= timer.n; i++) {
@@ -199,37 +231,58 @@ after_fork_child(void)
     timer.n = 0;
 }
 
-static bool
-watches_forks(void)
+static bool watches_forks; /* written before any timer */
+
+/* When the library is loaded: the lock is then the last one that a fork takes,
+ * and no other is taken within it. */
+__attribute__((constructor)) static void
+forks_watch(void)
 {
-    if (!timer.watches_forks)
-        timer.watches_forks = pthread_atfork(before_fork, after_fork_parent,
-                                             after_fork_child) == 0;
-    return timer.watches_forks;
+    watches_forks =
+        pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
 }
 
-/* It gets no signal that is meant for the program. */
+/* Creates a thread, which gets no signal that is meant for the program; false:
+ * the system refuses.  Without the lock (.inv.leaf). */
 static bool
-is_running(void)
+create(void)
 {
     sigset_t all, was;
     pthread_attr_t attr;
     pthread_t thread;
+    bool is_made;
 
-    if (timer.runs || !has_cond() || !watches_forks())
-        return timer.runs;
-    if (pthread_attr_init(&attr) != 0)
+    if (!watches_forks || pthread_attr_init(&attr) != 0)
         return false;
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &was);
-    timer.runs = pthread_create(&thread, &attr, run, NULL) == 0;
+    is_made = pthread_create(&thread, &attr, run, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &was, NULL);
     pthread_attr_destroy(&attr);
-    if (timer.runs)
-        pthread_setname_np(thread, "aliquot-timer");
-    return timer.runs;
+    return is_made;
+}
+
+/* A thread that serves, or has been created; false: there is none.  Without the
+ * lock. */
+static bool
+is_running(void)
+{
+    bool runs, can_run;
+
+    pthread_mutex_lock(&timer.lock);
+    runs = timer.runs;
+    can_run = has_cond_locked();
+    pthread_mutex_unlock(&timer.lock);
+    if (runs || !can_run)
+        return runs;
+    runs = create();
+    pthread_mutex_lock(&timer.lock);
+    timer.runs |= runs;
+    runs = timer.runs;
+    pthread_mutex_unlock(&timer.lock);
+    return runs;
 }
 
 /* ---- frames ------------------------------------------------------------- */
@@ -237,19 +290,24 @@ is_running(void)
 bool
 alqi_limit_timer_add(struct alqi_limit_frame *f)
 {
-    bool is_in;
-
-    pthread_mutex_lock(&timer.lock);
-    is_in = is_running() && has_place();
-    f->n_forks = timer.n_forks;
-    if (is_in) {
-        timer.n++;
-        rise(timer.n, f);
-        if (f->alarm == 1)
-            pthread_cond_signal(&timer.earlier);
+    f->n_forks = timer.n_forks; /* what fails now is not tried at each check */
+    for (;;) {
+        if (!is_running())
+            return false;
+        pthread_mutex_lock(&timer.lock);
+        if (timer.runs && has_place_locked())
+            break; /* what grow() calls may have forked */
+        pthread_mutex_unlock(&timer.lock);
+        if (!grow())
+            return false;
     }
+    f->n_forks = timer.n_forks;
+    timer.n++;
+    rise(timer.n, f);
+    if (f->alarm == 1)
+        pthread_cond_signal(&timer.earlier);
     pthread_mutex_unlock(&timer.lock);
-    return is_in;
+    return true;
 }
 
 void

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -23,6 +22,7 @@
 #include <aliquot/aliquot.h>
 
 #include "base/skip.h"
+#include "control_kit.h"
 #include "domains_kit.h"
 
 enum {
@@ -30,8 +30,7 @@ enum {
     CHILDREN = 3,
     CLIENTS = 2,
     BLOCKS = IS_HARD ? 300 : 20000,
-    NAME_BYTES = 64,
-    ANSWER_BYTES = 16384
+    NAME_BYTES = 64
 };
 
 #ifdef __SANITIZE_THREAD__
@@ -57,62 +56,6 @@ static atomic_uint n_heard, n_begun;
 
 /* ---- clients ------------------------------------------------------------- */
 
-static int
-connect_once(void)
-{
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    size_t n = strlen(name);
-
-    CHECK(fd >= 0);
-    memcpy(a.sun_path + 1, name + 1, n - 1);
-    if (connect(fd, (const void *)&a,
-                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
-static void
-say(int fd, const char *request)
-{
-    char line[100];
-    int n = snprintf(line, sizeof line, "aliquot/1 %s\n", request);
-
-    (void)!send(fd, line, (size_t)n, MSG_NOSIGNAL);
-}
-
-/* False: nobody served to the end. */
-static bool
-hear(int fd, char *answer)
-{
-    size_t n = 0;
-
-    while (n < ANSWER_BYTES - 1) {
-        ssize_t got = read(fd, answer + n, ANSWER_BYTES - 1 - n);
-
-        if (got <= 0)
-            break;
-        n += (size_t)got;
-    }
-    answer[n] = '\0';
-    return n > 0 && answer[n - 1] == '\n';
-}
-
-static bool
-ask(const char *request, char *answer)
-{
-    int fd = connect_once();
-    bool is_heard;
-
-    if (fd < 0)
-        return false;
-    say(fd, request);
-    is_heard = hear(fd, answer);
-    close(fd);
-    return is_heard;
-}
-
 static bool
 begins(const char *answer, const char *with)
 {
@@ -136,11 +79,12 @@ static void *
 client_run(void *arg)
 {
     uint64_t random = (uintptr_t)arg;
-    char answer[ANSWER_BYTES];
+    char answer[CONTROL_ANSWER_BYTES];
 
     while (!atomic_load(&is_over)) {
         random = alqi_base_mix(random + 1);
-        if (!ask(requests[random % ALQI_COUNT_OF(requests)], answer))
+        if (!control_ask(name, requests[random % ALQI_COUNT_OF(requests)],
+                         answer))
             continue;
         answer_check(answer);
         atomic_fetch_add(&n_heard, 1);
@@ -244,31 +188,31 @@ anything_at_any_time(void **state)
 static void
 ends_with_clients_inside(void **state)
 {
-    char answer[ANSWER_BYTES];
+    char answer[CONTROL_ANSWER_BYTES];
     int silent, waiting;
 
     (void)state;
     assert_int_equal(ALQ_OK, alq_control_start(name));
     assert_int_equal(ALQ_OK, alq_domain_new(NULL, &d));
-    waiting = connect_once();
-    silent = connect_once();
+    waiting = control_connect(name);
+    silent = control_connect(name);
     assert_true(waiting >= 0 && silent >= 0);
-    say(waiting, "start rate=1"); /* nobody allocates */
+    control_say(waiting, "start rate=1"); /* nobody allocates */
     assert_int_equal(ALQ_OK, alq_domain_drop(d));
-    assert_true(hear(waiting, answer));
+    assert_true(control_hear(waiting, answer));
     assert_non_null(strstr(answer, "ok state=starting"));
     close(waiting);
     assert_int_equal(ALQ_OK, alq_control_stop());
-    assert_false(hear(silent, answer));
+    assert_false(control_hear(silent, answer));
     close(silent);
 
     /* What was posted is the next heap's, unless it is taken back. */
     assert_int_equal(ALQ_OK, alq_control_start(name));
-    assert_true(ask("stop", answer));
+    assert_true(control_ask(name, "stop", answer));
     assert_non_null(strstr(answer, "ok state=off"));
     assert_int_equal(ALQ_OK, alq_domain_new(NULL, &d));
     allocate(d, alq_from_int(0), &n_blocks);
-    assert_true(ask("status", answer));
+    assert_true(control_ask(name, "status", answer));
     assert_non_null(strstr(answer, "ok state=off"));
     assert_int_equal(ALQ_OK, alq_domain_drop(d));
     assert_int_equal(ALQ_OK, alq_control_stop());
@@ -279,7 +223,7 @@ ends_with_clients_inside(void **state)
 static void
 serves_after_its_socket_was_closed(void **state)
 {
-    char answer[ANSWER_BYTES];
+    char answer[CONTROL_ANSWER_BYTES];
     int n_closed = 0;
 
     (void)state;
@@ -294,11 +238,11 @@ serves_after_its_socket_was_closed(void **state)
             n_closed++;
     }
     assert_int_equal(n_closed, 1);
-    while (!ask("status", answer))
+    while (!control_ask(name, "status", answer))
         ;
     assert_non_null(strstr(answer, "ok state=off"));
     assert_int_equal(ALQ_OK, alq_control_stop());
-    assert_false(ask("status", answer));
+    assert_false(control_ask(name, "status", answer));
 }
 
 /* The profiler's handlers of fork, and the server's, nest in one order, which

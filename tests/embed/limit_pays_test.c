@@ -714,6 +714,85 @@ teardown(void **state)
     return domains_teardown(state);
 }
 
+/* ---- a block that is not made -------------------------------------------- */
+
+/* In bytes: more than the heap may have; and, in words, what the block would
+ * hold outside.  The words of the block itself are few beside those. */
+enum { HEAP_MOST = 16 << 20, TOO_LARGE = 4 * HEAP_MOST };
+#define OUTSIDE_BYTES ((size_t)8 << 30)
+#define FEW_WORDS ((uint64_t)OUTSIDE_BYTES / 8 / 10)
+
+static enum alq_status
+ask_for_too_much(struct alq_domain *on, void *arg)
+{
+    (void)arg;
+    CHECK(alq_alloc_custom_mem(on, &kind, TOO_LARGE, OUTSIDE_BYTES) ==
+          ALQ_NULL);
+    CHECK(alq_status_of(on) == ALQ_ENOMEM);
+    alq_status_clear(on);
+    return ALQ_OK;
+}
+
+/* The heap has no room for the block, so nobody holds its memory outside.  The
+ * test has a heap of its own. */
+static void
+memory_outside_of_no_block_is_not_paid_for(void **state)
+{
+    struct alq_domain_config c = {.limit_bytes = HEAP_MOST};
+    struct alq_limits l = limit_sampled((uint64_t)1 << 50);
+    struct alq_outcome out;
+
+    (void)state;
+    assert_int_equal(alq_domain_new(&c, &d), ALQ_OK);
+    l.seed = 1;
+    assert_int_equal(alq_limit_run(d, &l, ask_for_too_much, NULL, &out),
+                     ALQ_OK);
+    assert_true(out.sampled_words < FEW_WORDS);
+    assert_int_equal(alq_domain_drop(d), ALQ_OK);
+}
+
+/* The inner task may have the memory outside, but not the block. */
+static enum alq_status
+ask_for_more_than_allowed(struct alq_domain *on, void *arg)
+{
+    (void)arg;
+    CHECK(alq_alloc_custom_mem(on, &kind, TOO_LARGE, OUTSIDE_BYTES) ==
+          ALQ_NULL);
+    return ALQ_OK;
+}
+
+static enum alq_status
+run_inner(struct alq_domain *on, void *arg)
+{
+    struct alq_outcome out;
+
+    CHECK(alq_limit_run(on, arg, ask_for_more_than_allowed, NULL, &out) ==
+          ALQ_ELIMIT);
+    CHECK(out.cause == ALQ_LIMIT_WORDS);
+    alq_status_clear(on);
+    return ALQ_OK;
+}
+
+/* Neither does a task around pay, whether the call fails or does not return. */
+static void
+memory_outside_of_a_refused_block_is_not_paid_for(void **state)
+{
+    static const unsigned flags[] = {0, ALQ_LIMIT_UNWINDS};
+
+    (void)state;
+    for (size_t i = 0; i < ALQI_COUNT_OF(flags); i++) {
+        struct alq_limits outer = limit_sampled((uint64_t)1 << 50);
+        struct alq_limits inner = limit_words(1000);
+        struct alq_outcome out;
+
+        outer.seed = 1;
+        inner.flags = flags[i];
+        assert_int_equal(alq_limit_run(d, &outer, run_inner, &inner, &out),
+                         ALQ_OK);
+        assert_true(out.sampled_words < FEW_WORDS);
+    }
+}
+
 int
 main(void)
 {
@@ -731,6 +810,8 @@ main(void)
         TEST(memory_outside_is_one_draw),
         TEST(direct_block_is_one_draw),
         TEST(limit_counts_memory_outside_by_one_draw),
+        cmocka_unit_test(memory_outside_of_no_block_is_not_paid_for),
+        TEST(memory_outside_of_a_refused_block_is_not_paid_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -389,6 +390,150 @@ several_threads_do_not_fork(void **state)
     expect_child(pid, 7);
 }
 
+/* ---- finalisers of two threads ------------------------------------------- */
+
+/* What was called, in order; under the domain. */
+static char called[64];
+
+static void
+note(const char *what)
+{
+    CHECK(strlen(called) + strlen(what) < sizeof called);
+    strcat(called, what);
+}
+
+static struct gate second_runs = GATE, second_may_end = GATE;
+
+static enum alq_status
+third_call(struct alq_domain *on, alq_value v, alq_value with)
+{
+    (void)on;
+    (void)v;
+    (void)with;
+    note("3");
+    return ALQ_OK;
+}
+
+static void
+make_third_due(struct alq_domain *on)
+{
+    CHECK(alq_gc_finalise(on, alq_alloc(on, 1, 0), third_call, ALQ_UNIT) ==
+          ALQ_OK);
+    CHECK(alq_gc_full_major(on) == ALQ_OK);
+}
+
+/* Does not release: no call may begin before it returns. */
+static enum alq_status
+second_call(struct alq_domain *on, alq_value v, alq_value with)
+{
+    (void)v;
+    (void)with;
+    note("2(");
+    gate_open(&second_runs);
+    through_gate(on, ALQ_UNIT, &second_may_end);
+    note(")2");
+    return ALQ_OK;
+}
+
+/* Lets the second call begin, on the other thread; what it does then is about
+ * itself, and not about the second call. */
+static enum alq_status
+first_call(struct alq_domain *on, alq_value v, alq_value with)
+{
+    (void)v;
+    (void)with;
+    note("1(");
+    alq_gc_finalise_release(on);
+    through_gate(on, ALQ_UNIT, &second_runs);
+    alq_gc_finalise_release(on);
+    make_third_due(on);
+    note(")1");
+    return ALQ_OK;
+}
+
+static void *
+attach_and_poll(void *arg)
+{
+    struct alq_thread *thread;
+
+    (void)arg;
+    CHECK(alq_thread_attach(d, &thread) == ALQ_OK);
+    while (strstr(called, "1(") == NULL)
+        CHECK(alq_thread_yield(d) == ALQ_OK);
+    alq_poll(d);
+    CHECK(strstr(called, ")2") != NULL);
+    CHECK(alq_thread_detach(thread) == ALQ_OK);
+    return NULL;
+}
+
+static void
+a_release_is_of_the_threads_own_call(void **state)
+{
+    pthread_t other;
+
+    (void)state;
+    assert_int_equal(pthread_create(&other, NULL, attach_and_poll, NULL), 0);
+    assert_int_equal(
+        alq_gc_finalise(d, alq_alloc(d, 1, 0), second_call, ALQ_UNIT), ALQ_OK);
+    assert_int_equal(
+        alq_gc_finalise(d, alq_alloc(d, 1, 0), first_call, ALQ_UNIT), ALQ_OK);
+    assert_int_equal(alq_gc_full_major(d), ALQ_OK);
+    assert_string_equal(called, "1(2()1"); /* the second has not returned */
+    alq_poll(d);
+    make_third_due(d);
+    alq_poll(d);
+    assert_string_equal(called, "1(2()1");
+    gate_open(&second_may_end);
+    {
+        ALQ_BLOCKING(d, blocks);
+
+        pthread_join(other, NULL);
+    }
+    alq_poll(d);
+    assert_string_equal(called, "1(2()1)233");
+}
+
+/* A thread does not leave the domain in its own call. */
+static enum alq_status
+detach_in_a_call(struct alq_domain *on, alq_value v, alq_value with)
+{
+    (void)v;
+    (void)with;
+    CHECK(alq_thread_detach(alq_thread_self(on)) == ALQ_EBUSY);
+    note("4");
+    return ALQ_OK;
+}
+
+static void *
+attach_and_collect(void *arg)
+{
+    struct alq_thread *thread;
+
+    (void)arg;
+    CHECK(alq_thread_attach(d, &thread) == ALQ_OK);
+    CHECK(alq_gc_finalise(d, alq_alloc(d, 1, 0), detach_in_a_call, ALQ_UNIT) ==
+          ALQ_OK);
+    CHECK(alq_gc_full_major(d) == ALQ_OK);
+    CHECK(alq_thread_detach(thread) == ALQ_OK);
+    return NULL;
+}
+
+static void
+no_thread_is_detached_in_its_call(void **state)
+{
+    pthread_t other;
+
+    (void)state;
+    called[0] = '\0';
+    assert_int_equal(pthread_create(&other, NULL, attach_and_collect, NULL), 0);
+    {
+        ALQ_BLOCKING(d, blocks);
+
+        pthread_join(other, NULL);
+    }
+    assert_string_equal(called, "4");
+}
+
 int
 main(void)
 {
@@ -403,6 +548,8 @@ main(void)
         TEST(several_domains_do_not_fork),
         TEST(several_threads_do_not_fork),
         TEST(alarms_of_two_threads_are_called_again),
+        TEST(a_release_is_of_the_threads_own_call),
+        TEST(no_thread_is_detached_in_its_call),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,8 @@
  * modules[] is in order of arrival; modules never leave, because a name may be
  * asked for after the module was unloaded. code_home binds a code to the
  * module that lay there when the code was first given out; so keeps .inv.code
- * (codes.h). Codes with bit 61 set are addresses in no module; code 2 is the
- * frame of a mapping. */
+ * (wire/code.h). A module beyond the addresses of codes is kept in modules[],
+ * but no code is bound to it. Code 2 is the frame of a mapping. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +18,9 @@
 #include "base/map.h"
 #include "cli/convert/codes.h"
 #include "cli/tool/cxxname.h"
+#include "wire/code.h"
 
 enum {
-    /* low bits of a code: the address; the bits above count reuse */
-    ADDRESS_BITS = 47,
-    /* bits 47 to 59 of a code; later modules share the last number */
-    REUSE_MAX = (1 << 13) - 1,
     /* entries of one location record */
     ENTRIES_MAX = 255,
     /* bytes of one location record; a reader takes a longer one for damage */
@@ -42,9 +39,6 @@ struct kept {
     struct kept *next;
     char text[];
 };
-
-/* Marks the code of an address that lay in no known module. */
-#define CODE_NO_MODULE ((uint64_t)1 << 61)
 
 struct alqi_cli_codes {
     /* names for all modules; the caller's, outlives the codes */
@@ -123,7 +117,8 @@ reuse_count(const struct alqi_cli_codes *c, const struct alqi_raw_event *e,
         if (reuse == 0 && module_is(m, e, path))
             return -1;
         if ((int)m->reuse >= reuse)
-            reuse = m->reuse < REUSE_MAX ? (int)m->reuse + 1 : REUSE_MAX;
+            reuse = m->reuse < ALQI_CODE_REUSE_MAX ? (int)m->reuse + 1
+                                                   : ALQI_CODE_REUSE_MAX;
     }
     return reuse;
 }
@@ -203,26 +198,31 @@ uint64_t
 alqi_cli_codes_from(struct alqi_cli_codes *c, uint64_t pc)
 {
     const struct alqi_cli_module *m = module_at(c, pc);
-    uint64_t address = pc & (((uint64_t)1 << ADDRESS_BITS) - 1);
     uint64_t code, home;
 
+    if (!alqi_code_has_room(pc))
+        return ALQI_CODE_BEYOND;
     if (m == NULL)
-        return CODE_NO_MODULE | address;
-    code = address | (uint64_t)m->reuse << ADDRESS_BITS;
+        return ALQI_CODE_BARE | pc;
+    code = alqi_code_of(pc, m->reuse);
     if (!alqi_base_map_get(&c->code_home, code, &home) &&
         !alqi_base_map_put(&c->code_home, code, m->id))
         return 0;
-    return code != 0 ? code : CODE_NO_MODULE;
+    return code != 0 ? code : ALQI_CODE_BARE;
 }
 
-/* The entry of an address that lies in no module: it shows the bare address. */
+/* The entry of an address that lies in no module: it shows the bare address, or
+ * why there is none. */
 static void
 lookup_unknown(struct alqi_cli_codes *c, uint64_t code,
                struct alqi_ctf_location *out)
 {
-    uint64_t address = code & (((uint64_t)1 << ADDRESS_BITS) - 1);
-
-    snprintf(c->unknown, sizeof c->unknown, "[unknown]+0x%" PRIx64, address);
+    if (code == ALQI_CODE_BEYOND)
+        snprintf(c->unknown, sizeof c->unknown, "[address beyond %d bits]",
+                 ALQI_CODE_ADDRESS_BITS);
+    else
+        snprintf(c->unknown, sizeof c->unknown, "[unknown]+0x%" PRIx64,
+                 alqi_code_address(code));
     c->entries[0] =
         (struct alqi_ctf_entry){.file = "[unknown]", .function = c->unknown};
     *out = (struct alqi_ctf_location){code, 1, c->entries};
@@ -302,7 +302,7 @@ alqi_cli_codes_lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
         return;
     }
     m = c->modules[home];
-    address = code & (((uint64_t)1 << ADDRESS_BITS) - 1);
+    address = alqi_code_address(code);
     n = alqi_symbol_resolve(m->symbols, address - 1 - m->bias, &frames);
     if (n > ENTRIES_MAX) { /* the outermost ones say least */
         frames += n - ENTRIES_MAX;

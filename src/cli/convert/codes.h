@@ -1,8 +1,4 @@
-/* codes.h -- addresses to location codes, and codes to names
- *
- * .inv.code   A location code means one address of one loaded module for the
- *             whole trace: address + reuse << 47, where reuse counts the
- *             modules that lay over that address before. */
+/* codes.h -- addresses to location codes, and codes to names [wire/code.h] */
 #ifndef ALQI_CLI_CONVERT_CODES_H
 #define ALQI_CLI_CONVERT_CODES_H
 
@@ -53,7 +49,8 @@ bool alqi_cli_codes_module(struct alqi_cli_codes *codes,
 const struct alqi_cli_module *
 alqi_cli_codes_module_at(const struct alqi_cli_codes *codes, uint32_t id);
 
-/* The code of a return address now; 0 when there is no memory. */
+/* The code of a return address now; 0 when there is no memory.  Of one that
+ * codes have no room for it is ALQI_CODE_BEYOND. */
 uint64_t alqi_cli_codes_from(struct alqi_cli_codes *codes, uint64_t pc);
 
 /* As alqi_ctf_lookup_fn; arg is the codes. */

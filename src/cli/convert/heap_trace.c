@@ -20,11 +20,12 @@
 #include "cli/tool/cli.h"
 #include "cli/convert/codes.h"
 #include "cli/convert/heap_trace.h"
+#include "wire/code.h"
 #include "wire/side.h"
 
 /* Bounds: a side record's text, the bits of an address (as in codes.c), and
  * rate numbers that a trace may use. */
-enum { LINE_BYTES = 4096, ADDRESS_BITS = 47, RATES_MOST = 65535 };
+enum { LINE_BYTES = 4096, RATES_MOST = 65535 };
 
 struct alqi_cli_heap_rewriting {
     /* the old trace; owned; also answers for its own names */
@@ -246,8 +247,8 @@ end_write(struct alqi_cli_heap_rewriting *w, const char *ended)
 
 /* ---- events ------------------------------------------------------------- */
 
-/* Names for the writer (alqi_ctf_lookup_fn). A code below 2^47 may be an
- * address. If it lies in a module whose symbols name it, those names win;
+/* Names for the writer (alqi_ctf_lookup_fn). A code may be an address
+ * (wire/code.h). If it lies in a module whose symbols name it, those names win;
  * "module+0x.." is no better than what the process wrote. If neither is known,
  * *out stays as the writer set it. */
 static void
@@ -256,7 +257,7 @@ lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
     struct alqi_cli_heap_rewriting *w = arg;
     const struct alqi_ctf_location *given =
         alqi_ctf_reader_location(w->reader, code);
-    bool is_address = code >> ADDRESS_BITS == 0;
+    bool is_address = alqi_code_has_room(code);
 
     if (is_address && alqi_cli_codes_from(w->codes, code) == code) {
         alqi_cli_codes_lookup(w->codes, code, out);

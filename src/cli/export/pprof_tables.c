@@ -11,11 +11,7 @@
 #include "cli/tool/cli.h"
 #include "cli/read/notes.h"
 #include "cli/export/pprof_tables.h"
-
-/* Above bit 46 of a module's code stands how often its place was used anew
- * (codes.h, .inv.code); bit 61 alone says that no module lay there. */
-#define ADDRESS_MASK (((uint64_t)1 << 47) - 1)
-#define CODE_NO_MODULE ((uint64_t)1 << 61)
+#include "wire/code.h"
 
 enum { NO_MODULE = -1, MAIN_PROGRAM = 1 };
 
@@ -219,8 +215,8 @@ location_make(struct alqi_cli_pprof_tables *t, uint64_t code)
     else if (a->notes.n_modules == 0)
         l.mapping = MAIN_PROGRAM;
     if (module != NO_MODULE ||
-        (a->notes.n_modules > 0 && (code & ~ADDRESS_MASK) == CODE_NO_MODULE))
-        l.address = (code & ADDRESS_MASK) - 1;
+        (a->notes.n_modules > 0 && alqi_code_is_bare(code)))
+        l.address = alqi_code_address(code) - 1;
     if (!is_bare)
         lines_add(t, &l, module, frames, n);
     return location_new(t, &l);

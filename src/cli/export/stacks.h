@@ -10,6 +10,7 @@
 #define ALQI_CLI_EXPORT_STACKS_H
 
 #include "cli/analysis/analysis.h"
+#include "wire/code.h"
 
 struct alqi_cli_export_frame {
     struct alqi_cli_frame frame;
@@ -59,11 +60,11 @@ alqi_cli_export_source(const struct alqi_cli_frame *frame)
 }
 
 /* An address that the frame was seen at: codes also tell which of several
- * modules lay there (codes.h). */
+ * modules lay there (wire/code.h). */
 static inline uint64_t
 alqi_cli_export_address(const struct alqi_cli_export_frame *frame)
 {
-    return frame->code & (((uint64_t)1 << 47) - 1);
+    return alqi_code_address(frame->code);
 }
 
 /* Two names (names.c cuts them at 2047 bytes) with something around them. */

@@ -19,13 +19,12 @@
 #include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/merge/recode.h"
+#include "wire/code.h"
 #include "wire/ctf_locations.h"
 #include "wire/side.h"
 
 enum {
     VALUE_MAX = 4096,
-    /* bits of an address in a code (convert/codes.h) */
-    CODE_REUSE_SHIFT = 47,
     PAGE_BYTES = 4096,
     /* meanings of one place; further ones become loose codes */
     TWINS_MAX = 16,
@@ -35,8 +34,8 @@ enum {
 /* Codes of modules lie in [RANGE_FIRST, RANGE_END), loose ones from
  * LOOSE_FIRST on (.inv.range). */
 #define RANGE_FIRST UINT64_C(0x10000)
-#define RANGE_END (UINT64_C(1) << CODE_REUSE_SHIFT)
-#define LOOSE_FIRST (UINT64_C(1) << 60)
+#define RANGE_END ALQI_CODE_ADDRESS_END
+#define LOOSE_FIRST ALQI_CODE_NUMBERED
 
 /* The codes of a module in the old trace. */
 struct alqi_cli_recode_range {
@@ -199,7 +198,7 @@ void
 alqi_cli_recode_module(struct alqi_cli_recode *r,
                        struct alqi_cli_recode_from *from, const char *line)
 {
-    uint64_t reuse = number(line, "reuse", 10) << CODE_REUSE_SHIFT;
+    uint64_t reuse = number(line, "reuse", 10);
     uint64_t start = number(line, "start", 16);
     uint64_t end = number(line, "end", 16);
     struct alqi_cli_recode_range *range;
@@ -213,8 +212,8 @@ alqi_cli_recode_module(struct alqi_cli_recode *r,
     from->ranges =
         alqi_cli_grow(from->ranges, from->n_ranges, sizeof *from->ranges);
     range = &from->ranges[from->n_ranges++];
-    range->start = start | reuse;
-    range->end = end | reuse;
+    range->start = alqi_code_of(start, reuse);
+    range->end = alqi_code_of(end, reuse);
     range->module = end > start ? module_find(r, &like) : NO_MODULE;
 }
 

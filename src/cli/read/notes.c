@@ -13,8 +13,7 @@
  * beyond it is ignored or shares the last row, so that a forged trace cannot
  * fill memory.
  *
- * A location code is an address, with the number of modules that lay there
- * before above bit 47 (.inv.code of convert/codes.h). */
+ * A module's range of codes is that of wire/code.h (.inv.code). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/read/notes.h"
+#include "wire/code.h"
 #include "wire/side.h"
 
 /* Bounds of a value's bytes and of the numbers of threads, rates and
@@ -30,8 +30,7 @@ enum {
     VALUE_MAX = 4096,
     THREADS_MAX = 65536,
     RATES_MAX = 65536,
-    PROCESSES_MAX = 1 << 20,
-    CODE_REUSE_SHIFT = 47
+    PROCESSES_MAX = 1 << 20
 };
 
 const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS] = {
@@ -193,8 +192,8 @@ take_module(struct alqi_cli_notes *notes, const char *line)
     m->path = name(notes, line, "path");
     m->build_id = name(notes, line, "build_id");
     m->is_bare = false;
-    m->code_start = m->start | reuse << CODE_REUSE_SHIFT;
-    m->code_end = m->end | reuse << CODE_REUSE_SHIFT;
+    m->code_start = alqi_code_of(m->start, reuse);
+    m->code_end = alqi_code_of(m->end, reuse);
     alqi_cli_names_add_module(notes->names, m->code_start, m->code_end,
                               alqi_cli_names_text(notes->names, m->path));
 }

@@ -136,8 +136,9 @@ alq_thread_attach(struct alq_domain *d, struct alq_thread **out)
     return ALQ_OK;
 }
 
-/* A thread in a callback may not leave: the profiler's state of it is in use. A
- * spawned domain keeps its first thread, whose end is the domain's. */
+/* A thread in a callback may not leave: the profiler's state of it is in use.
+ * In a finaliser or alarm its own struct is. A spawned domain keeps its first
+ * thread, whose end is the domain's. */
 enum alq_status
 alq_thread_detach(struct alq_thread *thread)
 {
@@ -146,10 +147,11 @@ alq_thread_detach(struct alq_thread *thread)
     if (thread == NULL)
         return ALQ_EINVAL;
     d = alqi_heap_thread_domain();
-    if (d == NULL || d->threads.running != thread ||
+    if (d == NULL || d->threads.running != thread || d->heap->life.is_lost ||
         alqi_glue_profiled_is_inside(d) || alqi_heap_event_is_inside(d))
         return ALQ_ESTATE;
-    if (d->threads.is_spawned && thread == &d->threads.first)
+    if ((d->threads.is_spawned && thread == &d->threads.first) ||
+        thread->n_calls > 0)
         return ALQ_EBUSY;
     alqi_heap_thread_remove(thread);
     return ALQ_OK;

@@ -6,7 +6,13 @@
  *      +-----------------------------+                             | done
  *      +--- server: answers; or, later, note ------ DONE <---------+
  *
+ * A job outlives the request that posted it, if that was answered "starting".
+ *
  * .inv.job    One job at a time; the server's thread posts, a domain takes.
+ * .inv.reply  A request is answered with the outcome of its own job.  A start,
+ *             a rate or a stop that finds an earlier job TAKEN waits until that
+ *             is over; if it is not in time the request is refused, and has
+ *             done nothing.
  * .inv.wait   The server waits for ANSWER_MS at most, and holds nothing then.
  * .inv.lock   `lock` is held for a few stores, and within it nothing of the
  *             heap's, the trace's or the program's is called.
@@ -301,6 +307,13 @@ is_late(uint64_t since_ns)
                (uint64_t)ANSWER_MS * 1000000;
 }
 
+static void
+say_busy(char *said)
+{
+    snprintf(said, NOTE_BYTES,
+             "the trace is being changed at this moment; ask again");
+}
+
 /* DONE -> NONE, with the job's outcome. False: it is not done. */
 static bool
 outcome_take(bool *has_failed, char *why, size_t n)
@@ -329,23 +342,47 @@ note_take(void)
         memcpy(control.note, why, sizeof control.note);
 }
 
-/* NONE, POSTED or DONE -> POSTED; a job that a domain has TAKEN goes on, and
- * the request waits for that one. */
 static void
-job_post(const struct alqi_request *r)
+job_make_locked(const struct alqi_request *r)
 {
-    note_take();
-    control.note[0] = '\0';
+    control.job.begins = r->command == ALQI_REQUEST_START;
+    control.job.rate = r->rate > 0 ? r->rate : control.next_rate;
+    control.next_rate = 0;
+    memcpy(control.job.out, r->out, sizeof control.job.out);
+}
+
+/* NONE, POSTED or DONE -> POSTED with a job of r; without r, POSTED -> NONE.
+ * False: a domain has TAKEN the job. */
+static bool
+job_replace(const struct alqi_request *r)
+{
+    bool is_free;
+
     alqi_plat_lock(&control.lock);
-    if (control.state != TAKEN) {
-        control.job.begins = r->command == ALQI_REQUEST_START;
-        control.job.rate = r->rate > 0 ? r->rate : control.next_rate;
-        control.next_rate = 0;
-        memcpy(control.job.out, r->out, sizeof control.job.out);
+    is_free = control.state != TAKEN;
+    if (is_free && r != NULL) {
+        job_make_locked(r);
         control.state = POSTED;
+    } else if (control.state == POSTED) {
+        control.state = NONE;
     }
     alqi_plat_unlock(&control.lock);
-    alqi_heap_handshake_request_all_sigsafe();
+    return is_free;
+}
+
+/* job_replace, as soon as no job is TAKEN; false: not in time, and *said is why
+ * (.inv.reply). */
+static bool
+job_replace_in_time(const struct alqi_request *r, uint64_t since_ns, char *said)
+{
+    while (!job_replace(r)) {
+        if (is_late(since_ns)) {
+            say_busy(said);
+            return false;
+        }
+        step_wait();
+    }
+    return true;
 }
 
 /* Without an outcome in time the answer is the state as it is: "starting". */
@@ -355,7 +392,11 @@ job_post_and_wait(const struct alqi_request *r, char *why)
     uint64_t since_ns = alqi_plat_mono_ns_sigsafe();
     bool has_failed = false;
 
-    job_post(r);
+    note_take();
+    if (!job_replace_in_time(r, since_ns, why))
+        return false;
+    control.note[0] = '\0';
+    alqi_heap_handshake_request_all_sigsafe();
     while (!outcome_take(&has_failed, why, NOTE_BYTES) && !is_late(since_ns))
         step_wait();
     return !has_failed;
@@ -373,16 +414,6 @@ job_is_waiting(double *rate)
         *rate = control.job.rate;
     alqi_plat_unlock(&control.lock);
     return is_waiting;
-}
-
-/* POSTED -> NONE; a job that is TAKEN goes on. */
-static void
-job_cancel(void)
-{
-    alqi_plat_lock(&control.lock);
-    if (control.state == POSTED)
-        control.state = NONE;
-    alqi_plat_unlock(&control.lock);
 }
 
 /* ---- what is said ---------------------------------------------------------
@@ -463,34 +494,60 @@ state_say(char *said)
 /* ---- requests -------------------------------------------------------------
  */
 
-/* A domain may be changing the trace's profiles: for a moment. */
+/* Takes the job back, or waits for it; then the trace is stopped.  A domain may
+ * be changing the trace's profiles: for a moment. */
 static bool
 pause_trace(char *said)
 {
     uint64_t since_ns = alqi_plat_mono_ns_sigsafe();
     enum alq_status status;
 
-    job_cancel();
+    if (!job_replace_in_time(NULL, since_ns, said))
+        return false;
     while ((status = alqi_glue_trace_pause()) == ALQ_EBUSY &&
            !is_late(since_ns))
         step_wait();
     if (status == ALQ_OK || status == ALQ_ENOTRUN)
         return true;
-    snprintf(said, ALQI_CONTROL_TEXT_BYTES,
-             "the trace is being changed at this moment; ask again");
+    say_busy(said);
     return false;
 }
 
-/* A trace that samples changes now, any other when it is started. */
+/* The rate of the start that is POSTED, or of the next one.  False: a start is
+ * TAKEN, or has just been DONE. */
+static bool
+rate_keep(double rate)
+{
+    bool is_kept;
+
+    alqi_plat_lock(&control.lock);
+    is_kept = control.state == NONE || control.state == POSTED;
+    if (control.state == POSTED)
+        control.job.rate = rate;
+    else if (is_kept)
+        control.next_rate = rate;
+    alqi_plat_unlock(&control.lock);
+    return is_kept;
+}
+
+/* A trace that samples changes now, any other when it is started; one that is
+ * being started, behind that (.inv.reply). */
 static bool
 rate_change(const struct alqi_request *r, char *said)
 {
     static struct alqi_glue_trace_look look; /* the server's alone */
+    uint64_t since_ns = alqi_plat_mono_ns_sigsafe();
 
-    if (alqi_glue_trace_look(&look) && look.is_sampling)
-        return job_post_and_wait(r, said);
-    control.next_rate = r->rate;
-    return true;
+    do {
+        note_take();
+        if (alqi_glue_trace_look(&look) && look.is_sampling)
+            return job_post_and_wait(r, said);
+        if (rate_keep(r->rate))
+            return true;
+        step_wait();
+    } while (!is_late(since_ns));
+    say_busy(said);
+    return false;
 }
 
 /* Does a request and leaves the answer in said; false: it is a refusal. */

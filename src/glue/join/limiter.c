@@ -146,14 +146,22 @@ permit(void *arg, uint64_t n)
 
 /* As permit(), for memory outside of the heap. */
 static enum alq_status
-outside(void *arg, uint64_t n)
+outside(void *arg, uint64_t n, uint64_t *samples)
 {
     struct alqi_glue_limiter *l = arg;
 
     alqi_glue_task_drop_left(&l->t);
     if (alqi_glue_profiled_is_inside(l->d))
         return ALQ_OK;
-    return alqi_limit_outside(&l->t, n);
+    return alqi_limit_outside(&l->t, n, samples);
+}
+
+static void
+outside_made(void *arg, uint64_t samples)
+{
+    struct alqi_glue_limiter *l = arg;
+
+    alqi_limit_sampled(&l->t, samples, ALQ_LIMIT_INTERVAL_WORDS);
 }
 
 /* A token or a timer has woken the thread: the limits are looked at. In a
@@ -193,7 +201,7 @@ leave(void *arg)
 }
 
 static const struct alqi_heap_limit_trigger_hooks hooks = {
-    permit, outside, notice, enter, leave};
+    permit, outside, outside_made, notice, enter, leave};
 
 /* The thread's trigger as a position of its domain; and what the program looks
  * at. */

@@ -62,6 +62,7 @@ struct recorder {
 
 static struct alqi_plat_lock recorder_lock = ALQI_PLAT_LOCK(GLUE_RECORDER);
 static struct recorder *recorder; /* under the lock */
+static pid_t recorder_pid; /* atomic; of the process that began the latest */
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -342,6 +343,7 @@ start_locked(struct alq_domain *d, const char *path)
     status = alq_listener_add(d, &r->listener);
     if (status == ALQ_OK) {
         recorder = r;
+        __atomic_store_n(&recorder_pid, r->pid, __ATOMIC_RELEASE);
         return ALQ_OK;
     }
     close(r->fd);
@@ -436,10 +438,13 @@ heap_gone(struct recorder *r)
 }
 
 /* The program ends with its heap. The file stays open: other threads may be in
- * it. */
+ * it. A forked child has nothing to write, and its parent's threads may have
+ * held the lock (.inv.child). */
 __attribute__((destructor)) static void
 at_exit(void)
 {
+    if (__atomic_load_n(&recorder_pid, __ATOMIC_ACQUIRE) != getpid())
+        return;
     alqi_plat_lock(&recorder_lock);
     if (recorder != NULL)
         flush_all(recorder);

@@ -9,16 +9,13 @@
 
 #include "base/base.h"
 #include "glue/tracing/trace_names.h"
+#include "wire/code.h"
 #include "wire/ctf_record.h"
 
 enum {
-    ADDRESS_BITS = 47,
     NAME_BYTES = 1000,     /* of one of few */
     ENTRY_FIXED_BYTES = 16 /* line, columns, indexes, two NULs, some slack */
 };
-
-#define CODE_NUMBERED (UINT64_C(1) << 60)
-#define CODE_ODD (UINT64_C(1) << 61) /* of the machine, but no address */
 
 void
 alqi_glue_trace_names_init(struct alqi_glue_trace_names *names)
@@ -117,9 +114,10 @@ place_add(struct alqi_glue_trace_names *names, uint64_t code,
 static uint64_t
 code_new(struct alqi_glue_trace_names *names, bool is_native, uintptr_t frame)
 {
-    if (is_native && frame >= 4096 && frame >> ADDRESS_BITS == 0)
+    if (is_native && frame >= 4096 && alqi_code_has_room(frame))
         return frame;
-    return (is_native ? CODE_ODD : CODE_NUMBERED) | names->n_others++;
+    return (is_native ? ALQI_CODE_BARE : ALQI_CODE_NUMBERED) |
+           names->n_others++;
 }
 
 /* A frame that nothing describes is named by its number. */
