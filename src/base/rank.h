@@ -1,9 +1,11 @@
 /* rank.h -- the one table of locks and the order in which they nest
  *
  * A row is a lock or a group of equal locks: the rank's name and the lock.
- * Rows stand in the order of nesting: a thread that holds a lock takes locks of
- * later rows only (.inv.rank).  Two locks of one row are never held together,
- * but by a thread that takes the whole group, as fork does.
+ * Rows stand in the order of nesting.
+ *
+ * .inv.rank  A thread that holds a lock takes locks of later rows only.  Two
+ *            locks of one row are never held together, but by a thread that
+ *            takes the whole group, as fork does.
  *
  * A lock gets its rank where the lock is made (ALQI_PLAT_LOCK, plat/plat.h).
  * A guard of a program (glue/api/guard.c) has none: the program holds it over

@@ -8,6 +8,7 @@
  * is fragmented by pins, are born old.
  *
  * Keeps .inv.limit: Requests are taken before they are served.
+ * Keeps .inv.open: young_ptr moves down only as far as there is room.
  * Keeps .inv.trigger: The client is asked before a sampled word is allocated.
  * Keeps .inv.limit_trigger: No block passes the trigger without a permit. */
 #include <string.h>
@@ -80,6 +81,7 @@ collect_if_asked(struct alqi_domain *d)
 {
     bool forced = is_forced(d);
 
+    ALQI_ASSERT(d->events.entries > 0); /* .inv.nest: entry_begin */
     alqi_heap_stop_poll(d);
     if (alqi_heap_alloc_limit_take(&d->requests.want_minor) || forced)
         collect_minor(d);
@@ -194,6 +196,10 @@ no_room(struct alqi_domain *d)
 static uintptr_t
 take_room(struct alqi_domain *d, size_t words)
 {
+    ALQI_ASSERT(has_room(d, words)); /* .inv.open */
+    /* .inv.limit: the inline path never allocates below the minor heap. */
+    ALQI_ASSERT((uintptr_t)__atomic_load_n(&d->pub.young_limit,
+                                           __ATOMIC_RELAXED) >= d->young.start);
     d->pub.young_ptr -= words * ALQ_WORD_BYTES;
     return (uintptr_t)d->pub.young_ptr;
 }
@@ -254,7 +260,8 @@ alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
 {
     enum alq_status st;
 
-    ALQI_ASSERT(words >= 1 && words <= ALQI_HEAP_CLASS_WORDS_MAX);
+    ALQI_ASSERT(words >= 1 &&
+                words <= ALQI_HEAP_CLASS_WORDS_MAX); /* .inv.class */
     if (alqi_heap_observed_is_sampled(d, words) &&
         alqi_heap_observed_is_undisturbed(d, words))
         return sampled_room(d, headers, n_blocks, words, caller);
@@ -278,7 +285,8 @@ alqi_heap_room_unseen(struct alqi_domain *d, size_t words)
 {
     bool is_sampled;
 
-    ALQI_ASSERT(words >= 1 && words <= ALQI_HEAP_CLASS_WORDS_MAX);
+    ALQI_ASSERT(words >= 1 &&
+                words <= ALQI_HEAP_CLASS_WORDS_MAX); /* .inv.class */
     if (d->heap->life.is_lost)
         return (uintptr_t)alqi_heap_fail(d, alqi_heap_lost_status(d->heap));
     if (!make_room(d, words))
@@ -312,6 +320,8 @@ collect_for(struct alqi_domain *d, uintptr_t header)
 
     __atomic_add_fetch(wanted, bytes, __ATOMIC_RELAXED);
     alqi_heap_collect_all(d);
+    ALQI_ASSERT(__atomic_load_n(wanted, __ATOMIC_RELAXED) >=
+                bytes); /* .inv.bound: others have added theirs */
     __atomic_sub_fetch(wanted, bytes, __ATOMIC_RELAXED);
 }
 

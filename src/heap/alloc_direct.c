@@ -46,6 +46,11 @@ header_set(struct alqi_domain *d, alqi_heap_word *slot, uintptr_t header)
 {
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
 
+    ALQI_DEBUG(*slot == 0); /* .inv.free */
+    ALQI_DEBUG(d->alloc_colour ==
+               (d->heap->cycle.phase == ALQI_HEAP_MARK
+                    ? d->heap->cycle.colours.marked
+                    : d->heap->cycle.colours.unmarked)); /* .inv.colour */
     if (d->heap->cycle.phase == ALQI_HEAP_MARK &&
         alqi_heap_is_scannable(header))
         for (i = 1; i <= n; i++)
@@ -85,6 +90,7 @@ small_try(struct alqi_domain *d, uintptr_t header)
         if (!alqi_heap_sweep_refill(d, c, no_scan))
             return ALQ_NULL;
     }
+    ALQI_DEBUG(lab->next < lab->end && lab->scan == lab->next); /* .inv.lab */
     slot = (alqi_heap_word *)lab->next;
     lab->next += (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
     lab->scan = lab->counted = lab->next; /* neither grey nor promoted */

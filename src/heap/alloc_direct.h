@@ -32,6 +32,7 @@ alqi_heap_direct_place(struct alqi_domain *d, size_t words, bool no_scan)
     if (ALQI_UNLIKELY(lab->next == lab->end))
         return NULL;
     place = (alqi_heap_word *)lab->next;
+    ALQI_DEBUG(*place == 0 && lab->scan == lab->next); /* .inv.free, .inv.lab */
     lab->next += (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
     lab->scan = lab->counted = lab->next;
     d->sums.counts.direct_words += words;

@@ -6,7 +6,11 @@
  * A block stands in the table if it has a finaliser or a cost.  A charge is
  * counted in words of the major heap, and the pace takes it for allocation: so
  * a program with small blocks that hold much memory gets collections in time.
- * Old blocks are finalised by sweeping, which needs no table. */
+ * Old blocks are finalised by sweeping, which needs no table.
+ *
+ * .inv.customs  A young custom block with a finaliser or a cost is in the table
+ *               of the domain that made it, once, until its minor heap is
+ *               emptied. */
 #include <stdlib.h>
 
 #include "heap/custom.h"
@@ -102,6 +106,9 @@ alqi_heap_custom_young(struct alqi_domain *d, alq_value block,
 {
     struct alqi_heap_customs *c = &d->customs;
 
+    /* .inv.customs: it is d's own, and alqi_heap_custom_ready has made room. */
+    ALQI_ASSERT(block >= (uintptr_t)d->pub.young_ptr && block < d->young.end);
+    ALQI_ASSERT(c->n < c->size);
     if (is_finalised || held.cost_words >= 1)
         c->young[c->n++] =
             (struct alqi_heap_young_custom){block, (uint64_t)held.cost_words};
@@ -133,7 +140,9 @@ alqi_heap_custom_after_minor(struct alqi_domain *self, struct alqi_domain *of)
         alq_value block = c->young[i].block;
 
         moved = alqi_heap_promoted(block);
-        if (moved == block) { /* retained by a pin */
+        ALQI_ASSERT(moved == ALQ_NULL || moved == block ||
+                    !alqi_heap_is_young(of, moved)); /* .inv.customs */
+        if (moved == block) {                        /* retained by a pin */
             alqi_heap_pin_custom(of->heap, block, c->young[i].cost_words);
             continue;
         }

@@ -221,9 +221,17 @@ heap_drop(struct alqi_heap *heap)
         alqi_heap_pin_drop(heap);
         alqi_heap_mark_drop(d);
         alqi_heap_weak_phase_drop(d);
+        /* .inv.room: each minor heap has given its promise back. */
+        ALQI_ASSERT(heap->area.n_promised ==
+                    ALQI_HEAP_WORKER_POOLS + heap->young.promised_left);
     }
-    for (i = 0; i < heap->n_slots; i++)
+    /* .inv.bound: each large block was taken off when it was freed. */
+    ALQI_ASSERT(heap->large.n == 0 && heap->large.bytes == 0);
+    ALQI_ASSERT(heap->stacks.n == 0); /* .inv.stay */
+    for (i = 0; i < heap->n_slots; i++) {
+        ALQI_ASSERT(!alqi_heap_is_there(heap->domains[i])); /* .inv.users */
         domain_give(heap->domains[i]);
+    }
     alqi_heap_queue_close(&heap->young.workers.queue);
     alqi_heap_balance_close(heap);
     alqi_heap_stack_drop(heap);
@@ -262,6 +270,7 @@ heap_leave(struct alqi_heap *heap)
     bool is_last;
 
     alqi_plat_lock(&lock);
+    ALQI_ASSERT(the_heap == heap && heap->life.n_users > 0); /* .inv.users */
     is_last = --heap->life.n_users == 0;
     if (is_last) {
         the_heap = NULL;
@@ -344,6 +353,7 @@ slot_find_locked(struct alqi_heap *heap, enum alq_status *status)
     d = domain_take();
     if (d == NULL)
         return NULL;
+    ALQI_ASSERT(!alqi_heap_is_there(d)); /* .inv.ever: no heap uses it */
     d->heap = heap;
     d->slot = n;
     heap->domains[n] = d;
@@ -359,6 +369,11 @@ slot_clear(struct alqi_domain *d)
 {
     size_t from = offsetof(struct alqi_domain, threads);
 
+    /* .inv.handed: what the slot's last domain had belongs to others by now. */
+    ALQI_ASSERT(d->remembered.n == 0 && d->roots.boxes == NULL &&
+                d->marker.stack == NULL && d->marker.inherited == NULL);
+    ALQI_ASSERT(d->large.all == NULL && d->large.unswept == NULL &&
+                d->weak_phase.finals == NULL && d->weak_phase.alarms == NULL);
     d->pub.young_ptr = NULL; /* young_limit stays: anybody may raise it */
     d->pub.store_max = 0;
     d->pub.frames = NULL;
@@ -387,6 +402,7 @@ domain_open_locked(struct alqi_domain *d, const struct alq_domain_config *c,
     d->sizes.base = heap->area.young_base + d->slot * ALQI_HEAP_MINOR_BYTES_MAX;
     d->pub.young_base = heap->area.young_base;
     d->pub.young_bytes = heap->area.young_bytes;
+    ALQI_ASSERT(d->slot < alqi_heap_area_slices(&heap->area)); /* .inv.open */
     minor_size(d, c);
     alqi_heap_minor_size_start(&d->sizes.policy, MINOR_WORDS * ALQ_WORD_BYTES);
     d->id = ++last_id;
@@ -426,6 +442,9 @@ start_locked(struct alqi_heap *heap, const struct alq_domain_config *c,
     ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_STOP));
     if (d == NULL)
         return status;
+    /* .inv.stop: the lock keeps stops out, and none is under way. */
+    ALQI_ASSERT(alqi_heap_stop_is_locked(heap) &&
+                !alqi_heap_alloc_limit_is_stop_asked(d));
     __atomic_store_n(&d->state, ALQI_HEAP_STARTING, __ATOMIC_SEQ_CST);
     if (!domain_open_locked(d, c, by)) {
         __atomic_store_n(&d->state, ALQI_HEAP_VACANT, __ATOMIC_SEQ_CST);
@@ -493,6 +512,9 @@ alqi_heap_domain_end(struct alqi_domain *d)
     alqi_heap_stack_end(d->threads.running);
     if (!empty_minor(d))
         return;
+    ALQI_ASSERT(d->remembered.n == 0 &&
+                !d->remembered.lost);          /* .inv.remember */
+    ALQI_ASSERT(d->threads.all->next == NULL); /* .inv.own: it has no others */
     is_inner = alqi_heap_nogc_begin();
     alqi_heap_observed_domain_end(d);
     alqi_heap_leak_domain(d);

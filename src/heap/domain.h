@@ -1,7 +1,9 @@
 /* domain.h -- domains begin and end, and with the first and last one the heap
  *
- * The process has one heap at a time.  .inv.users  It lives while it has users:
- * its domains, and those about to start. */
+ * The process has one heap at a time.
+ *
+ * .inv.users  The heap lives while it has users: its domains, and those about
+ * to start. */
 #ifndef ALQI_HEAP_DOMAIN_H
 #define ALQI_HEAP_DOMAIN_H
 

@@ -31,7 +31,7 @@ lab_close(struct alqi_domain *d, unsigned c, unsigned kind)
 
     if (pool == NULL)
         return;
-    ALQI_ASSERT(lab->scan == lab->next);
+    ALQI_ASSERT(lab->scan == lab->next); /* .inv.lab */
     if (lab->next < lab->end)
         alqi_heap_pool_range_return(
             pool, c, (struct alqi_heap_range){lab->next, lab->end});
@@ -107,6 +107,9 @@ pools_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
         d->sweep.kind = 0;
         d->sweep.size_class = 0;
     }
+    /* .inv.swept: what is unswept comes from SWEEP. */
+    ALQI_ASSERT(d->heap->cycle.phase == ALQI_HEAP_SWEEP ||
+                o->large.unswept == NULL);
 }
 
 /* ---- large blocks ------------------------------------------------------- */
@@ -161,6 +164,9 @@ work_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
 {
     alqi_heap_mark_leave(d, o);
     o->done = d->done;
+    /* .inv.todo: work that is left counts in n_busy. */
+    ALQI_ASSERT(!o->done || (o->n_stack == 0 && o->inherited == NULL &&
+                             !o->overflowed && o->large.unswept == NULL));
     o->sums = d->sums;
 }
 
@@ -172,6 +178,8 @@ work_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
     if (o->done)
         return;
     alqi_heap_mark_undone(d);
+    /* .inv.todo: the orphan is counted, and d, unless the heap ends. */
+    ALQI_ASSERT(d->heap->cycle.n_busy > (uint32_t)alqi_heap_is_there(d));
     __atomic_sub_fetch(&d->heap->cycle.n_busy, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -207,7 +215,8 @@ alqi_heap_orphan_leave(struct alqi_domain *d)
 {
     struct alqi_heap_orphan *o = d->orphan;
 
-    ALQI_ASSERT(d->state == ALQI_HEAP_ENDING && d->remembered.n == 0);
+    ALQI_ASSERT(d->state == ALQI_HEAP_ENDING);        /* .inv.handed */
+    ALQI_ASSERT(o != NULL && d->roots.boxes == NULL); /* .inv.handed */
     d->orphan = NULL;
     hand_over(d, o);
     o->next = __atomic_load_n(&d->heap->orphans, __ATOMIC_RELAXED);

@@ -7,6 +7,7 @@
  * another has had its turn (tests/models/threads.pml).
  *
  * Keeps .inv.own: The thread that holds the domain runs it.
+ * Keeps .inv.frames: A thread brings its frames in, and takes them out.
  * Keeps .inv.frozen: A conservative thread notes its stack before it leaves.
  * Keeps .inv.quiet: With checks, no thread running means a raised limit. */
 #include <stdlib.h>
@@ -92,6 +93,8 @@ is_waited_for(struct alqi_heap_threads *t)
 static void
 let_go(struct alqi_heap_threads *t)
 {
+    ALQI_ASSERT(__atomic_load_n(&t->held, __ATOMIC_RELAXED) ==
+                1); /* .inv.own */
     __atomic_store_n(&t->held, 0, __ATOMIC_SEQ_CST);
     if (is_waited_for(t))
         alqi_plat_wake(&t->held, 1);
@@ -103,6 +106,8 @@ let_go(struct alqi_heap_threads *t)
 static void
 frames_in(struct alqi_domain *d, struct alq_thread *thread)
 {
+    ALQI_ASSERT(d->threads.running == NULL && d->pub.frames == NULL &&
+                alqi_heap_thread_current == NULL); /* .inv.frames */
     d->threads.running = thread;
     d->pub.frames = thread->frames;
     d->pub.status = thread->status;
@@ -116,6 +121,8 @@ frames_in(struct alqi_domain *d, struct alq_thread *thread)
 static void
 frames_out(struct alqi_domain *d, struct alq_thread *thread)
 {
+    ALQI_ASSERT(alqi_heap_thread_current == d); /* .inv.own */
+    ALQI_ASSERT(thread->frames == NULL);        /* .inv.frames */
     d->threads.running = NULL;
     thread->frames = d->pub.frames;
     thread->status = d->pub.status;
@@ -139,6 +146,9 @@ alqi_heap_thread_enter(struct alq_thread *thread)
         alqi_heap_stop_poll(d); /* it was passed on */
     else
         alqi_heap_stop_come_back(d);
+    /* .inv.own: RUNNING is the state of a domain that a thread runs. */
+    ALQI_ASSERT(__atomic_load_n(&d->state, __ATOMIC_RELAXED) ==
+                ALQI_HEAP_RUNNING);
     frames_in(d, thread);
     alqi_heap_limit_trigger_enter(d);
     alqi_heap_stale_back(thread);
@@ -214,6 +224,7 @@ alqi_heap_thread_add(struct alqi_domain *d)
         return NULL;
     thread->domain = d;
     alqi_heap_thread_enter(thread);
+    ALQI_ASSERT(d->threads.running == thread); /* .inv.own: the list is its */
     ALQI_HEAP_LIST_ADD(d->threads.all, thread);
     return thread;
 }
@@ -232,6 +243,7 @@ alqi_heap_thread_remove(struct alq_thread *thread)
 {
     struct alqi_domain *d = thread->domain;
 
+    ALQI_ASSERT(d->threads.running == thread); /* .inv.own */
     alqi_heap_observed_thread_end(d, thread);
     ALQI_HEAP_LIST_REMOVE(thread);
     alqi_heap_stack_end(thread);
@@ -273,6 +285,7 @@ void
 alqi_heap_thread_end(struct alqi_domain *d)
 {
     ALQI_HEAP_LIST_REMOVE(d->threads.running);
+    ALQI_ASSERT(d->threads.all == NULL); /* .inv.own: no other thread is left */
     thread_free(d, d->threads.running);
     d->threads.running = NULL;
     alqi_heap_thread_current = NULL;

@@ -4,8 +4,9 @@
  *   a thread runs it   RUNNING, or PARKED in a stop
  *   it is passed on    RUNNING: the next one is about to run it
  *
- * Frames and status are a thread's: they are in the domain while it runs it,
- * else in its struct alq_thread. */
+ * .inv.frames  Frames and status are a thread's.  While the thread runs the
+ *              domain they are in the domain, else in its struct alq_thread;
+ *              the other place has no frames. */
 #ifndef ALQI_HEAP_DOMAIN_THREAD_H
 #define ALQI_HEAP_DOMAIN_THREAD_H
 

@@ -8,6 +8,7 @@
  *
  * Keeps .inv.slot: A listener runs only between ++running and --running of its
  *   slot.
+ * Keeps .inv.nest: A domain that ends is in no event.
  * Keeps .inv.pause: Two readings of the clock a pause, one more for each event
  *   that a listener gets. */
 #include <sched.h>
@@ -48,6 +49,8 @@ tell_slot(struct alqi_heap_listener_slot *slot, const struct alq_event *event)
         listener->event(listener->arg, event);
         alqi_heap_program_returned();
     }
+    ALQI_ASSERT(__atomic_load_n(&slot->running, __ATOMIC_SEQ_CST) >
+                0); /* .inv.slot */
     __atomic_fetch_sub(&slot->running, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -290,6 +293,7 @@ alqi_heap_pause_end(struct alqi_domain *d)
 {
     uint64_t now = alqi_plat_mono_ns_sigsafe();
 
+    ALQI_ASSERT(d->events.began_ns != 0); /* .inv.nest: a pause has begun */
     count(d, now - d->events.began_ns);
     d->events.began_ns = 0;
     look_at_size(d, now);
@@ -343,6 +347,8 @@ alqi_heap_event_state_end(struct alqi_domain *d)
 {
     struct alqi_heap_listeners *l = &d->heap->listeners;
 
+    ALQI_ASSERT(d->events.depth == 0 && d->events.entries == 0 &&
+                d->events.began_ns == 0); /* .inv.nest */
     alqi_heap_event_log(d, ALQ_EVENT_DOMAIN_END, ALQ_EVENT_MOMENT, 0, 0);
     alqi_plat_lock(&l->lock);
     if (is_current(d))

@@ -6,7 +6,10 @@
  * _end around it: then it is one pause, and none if it never does.
  *
  * .inv.pause  The clock is read twice a pause, once more for each event that
- *             has a listener, and not otherwise. */
+ *             has a listener, and not otherwise.
+ * .inv.nest   Events and entries of a domain end in the reverse order of their
+ *             begins.  `depth` and `entries` are 0 while the program runs, and
+ *             began_ns is 0 just then. */
 #ifndef ALQI_HEAP_EVENT_H
 #define ALQI_HEAP_EVENT_H
 
@@ -40,7 +43,7 @@ static inline void
 alqi_heap_event_end(struct alqi_domain *d, enum alq_event_kind kind, uint64_t a,
                     uint64_t b)
 {
-    ALQI_ASSERT(d->events.depth > 0);
+    ALQI_ASSERT(d->events.depth > 0); /* .inv.nest */
     if (alqi_heap_event_is_heard(d->heap, kind))
         alqi_heap_event_notify(d, kind, ALQ_EVENT_END, a, b);
     if (--d->events.depth == 0 && d->events.entries == 0)
@@ -66,7 +69,7 @@ alqi_heap_entry_begin(struct alqi_domain *d)
 static inline void
 alqi_heap_entry_end(struct alqi_domain *d)
 {
-    ALQI_ASSERT(d->events.entries > 0);
+    ALQI_ASSERT(d->events.entries > 0); /* .inv.nest */
     if (--d->events.entries == 0 && d->events.depth == 0 &&
         d->events.began_ns != 0)
         alqi_heap_pause_end(d);

@@ -5,6 +5,7 @@
  * moves up to `to`, what was found dead goes to the queue `todo`.  Entries from
  * n_old on may hold young values; a minor collection sees to these.
  *
+ * Keeps .inv.pass: A pass ends with its hole at the front of the table.
  * Keeps .inv.place: `todo` has room for all that the tables hold, so finding a
  *   dead value needs no memory. */
 #include <stdlib.h>
@@ -40,6 +41,18 @@ static size_t
 count(const struct alqi_heap_final_table *t)
 {
     return t->n - t->to + (t->from - t->first);
+}
+
+/* Stops the program unless the table and the queue are as they have to be. */
+static void
+check(const struct alqi_heap_final *f, const struct alqi_heap_final_table *t)
+{
+    ALQI_ASSERT(t->first <= t->from && t->from <= t->to); /* .inv.pass */
+    ALQI_ASSERT(t->to <= t->n_old && t->n_old <= t->n);   /* .inv.pass */
+    ALQI_ASSERT(t->n <= t->size);                         /* .inv.pass */
+    ALQI_ASSERT(f->todo_first <= f->todo_end);            /* .inv.place */
+    ALQI_ASSERT(f->todo_size - f->todo_end >=
+                count(&f->tables[0]) + count(&f->tables[1])); /* .inv.place */
 }
 
 /* Makes room in the queue for one entry more than the tables hold (.inv.place);
@@ -104,6 +117,7 @@ alqi_heap_final_add(struct alqi_domain *d, enum alqi_heap_final_kind kind,
     if (!todo_ready(f) || !table_ready(table))
         return false;
     table->entries[table->n++] = *entry;
+    check(f, table);
     return true;
 }
 
@@ -126,7 +140,7 @@ todo_add(struct alqi_heap_final *f, const struct alqi_heap_final_entry *entry,
 {
     struct alqi_heap_final_entry *call = &f->todo[f->todo_end++];
 
-    ALQI_ASSERT(f->todo_end <= f->todo_size);
+    ALQI_ASSERT(f->todo_end <= f->todo_size); /* .inv.place */
     *call = *entry;
     if (kind == ALQI_HEAP_FINAL_LAST)
         call->value = ALQ_UNIT;
@@ -209,7 +223,8 @@ resolve(struct alqi_domain *d, const struct alqi_heap_final *f,
 
     if (table->n_old == table->n)
         return;
-    ALQI_ASSERT(f->todo_size - f->todo_end >= table->n - table->n_old);
+    ALQI_ASSERT(f->todo_size - f->todo_end >=
+                table->n - table->n_old); /* .inv.place */
     aside = f->todo + f->todo_end;
     for (i = table->n_old; i < table->n; i++) {
         const struct alqi_heap_final_entry *entry = &table->entries[i];
@@ -221,6 +236,7 @@ resolve(struct alqi_domain *d, const struct alqi_heap_final *f,
             table->entries[table->n_old++] = *entry;
     }
     memcpy(table->entries + table->n_old, aside, n * sizeof *aside);
+    check(f, table);
 }
 
 /* Closes the gaps that recent entries with a dead value have left. */
@@ -393,7 +409,10 @@ alqi_heap_final_pass_begin_stw(struct alqi_domain *d)
         for (kind = 0; kind < 2; kind++) {
             struct alqi_heap_final_table *t = &f->tables[kind];
 
-            ALQI_ASSERT(t->from == t->first && t->to == t->first);
+            ALQI_ASSERT(t->from == t->first &&
+                        t->to == t->first); /* .inv.pass */
+            ALQI_ASSERT(f->n_found == 0 ||
+                        step == ALQI_HEAP_WEAK_PHASE_RESURRECT); /* .inv.pass */
             if (!has_pass(f, kind, step) || t->first == t->n_old)
                 continue;
             t->from = t->to = t->n_old;
@@ -425,12 +444,15 @@ pass_entry(struct alqi_domain *d, struct alqi_heap_final *f,
     case ALQI_HEAP_WEAK_PHASE_RESURRECT:
         if (!(entry->value & FOUND))
             return false;
+        ALQI_ASSERT(f->n_found > 0); /* .inv.pass */
         entry->value &= ~(alq_value)FOUND;
         f->n_found--;
         alqi_heap_mark_darken(d, entry->value);
         todo_add(f, entry, ALQI_HEAP_FINAL_FIRST);
         return true;
     default:
+        /* .inv.phase: what is white now is dead for good. */
+        ALQI_ASSERT(d->heap->weak_phase.step == ALQI_HEAP_WEAK_PHASE_CLEAN);
         if (!alqi_heap_mark_is_white(d, entry->value))
             return false;
         todo_add(f, entry, ALQI_HEAP_FINAL_LAST);
@@ -465,6 +487,7 @@ pass_table(struct alqi_domain *d, struct alqi_heap_final *f,
         t->first = t->from = t->to;
     if (t->first == t->n)
         t->first = t->from = t->to = t->n_old = t->n = 0;
+    check(f, t);
     if (f->todo_end != due)
         alqi_heap_final_request(d);
     return n;

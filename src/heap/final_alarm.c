@@ -5,6 +5,9 @@
  * that the program has deleted.  So a deleted alarm stays in the list until a
  * walk comes by, at the next end of a cycle, or the domain ends.
  *
+ * .inv.alarm  An alarm is held by its domain's list, by the program, or by
+ *             both.  Each lets go once; the last one frees it.
+ *
  * Keeps .inv.calls: Alarms run where finalisers do: final_run.c. */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -28,7 +31,10 @@ struct alq_alarm {
 static void
 let_go(struct alq_alarm *alarm, unsigned who)
 {
-    if (atomic_fetch_and(&alarm->held, ~who) == who)
+    unsigned held = atomic_fetch_and(&alarm->held, ~who);
+
+    ALQI_ASSERT((held & who) != 0); /* .inv.alarm */
+    if (held == who)
         free(alarm);
 }
 
@@ -90,6 +96,7 @@ call(struct alqi_domain *d, const struct alq_alarm *alarm)
 {
     enum alq_status st;
 
+    ALQI_ASSERT(d->weak_phase.caller == d->threads.running); /* .inv.calls */
     d->weak_phase.n_in_alarms++;
     st = alarm->fn(&d->pub, alarm->arg);
     d->weak_phase.n_in_alarms--;

@@ -79,6 +79,8 @@ alqi_heap_final_run(struct alqi_domain *d)
 {
     enum alq_status st = ALQ_OK;
 
+    ALQI_ASSERT(
+        !alqi_heap_event_is_inside(d)); /* .inv.calls: in no collection */
     alqi_heap_handshake_serve(d);
     if (alqi_heap_observe_wants(&d->observed))
         st = alqi_heap_observed_poll(d);

@@ -7,7 +7,9 @@
  * The index, under the heap's lock, finds the block around any word, for
  * ambiguous references.
  *
- * Keeps .inv.order: Index and look-up use the same key. */
+ * Keeps .inv.order: Index and look-up use the same key.
+ * Keeps .inv.large: A block is counted when it is made, and taken off when it
+ *   is freed. */
 #include <stdlib.h>
 
 #include "heap/large.h"
@@ -50,6 +52,15 @@ key(uintptr_t piece, unsigned order)
     return (uint64_t)piece << 6 | order;
 }
 
+/* Whether some block has the key. */
+static bool
+has_key_locked(const struct alqi_heap_large_index *x, uint64_t at)
+{
+    uint64_t unused;
+
+    return alqi_base_map_get(&x->starts, at, &unused);
+}
+
 /* Enters a block; false: no memory.  least and most only grow apart: a range
  * that is too wide costs a look-up, a narrow one would miss blocks. */
 static bool
@@ -61,6 +72,9 @@ index_put(struct alqi_heap *heap, uintptr_t start, uintptr_t header)
     bool ok;
 
     alqi_plat_lock(&heap->large.lock);
+    if (ALQI_CHECKS >= 2)
+        ALQI_ASSERT(
+            !has_key_locked(x, key(start >> order, order))); /* .inv.order */
     ok = alqi_base_map_put(&x->starts, key(start >> order, order), start);
     x->n[order] += ok;
     if (ok)
@@ -69,6 +83,7 @@ index_put(struct alqi_heap *heap, uintptr_t start, uintptr_t header)
         x->least = start;
     if (end > x->most)
         x->most = end;
+    ALQI_ASSERT((x->orders >> order & 1) == (x->n[order] > 0)); /* .inv.large */
     alqi_plat_unlock(&heap->large.lock);
     return ok;
 }
@@ -79,11 +94,13 @@ index_take(struct alqi_heap *heap, struct alqi_heap_large *large)
 {
     struct alqi_heap_large_index *x = &heap->large.index;
     unsigned order = order_of(large->header);
-    uint64_t unused;
+    uint64_t start;
 
     alqi_plat_lock(&heap->large.lock);
     alqi_base_map_take(&x->starts,
-                       key((uintptr_t)large->fields >> order, order), &unused);
+                       key((uintptr_t)large->fields >> order, order), &start);
+    ALQI_ASSERT(start == (uintptr_t)large->fields); /* .inv.order */
+    ALQI_ASSERT(x->n[order] > 0);                   /* .inv.large */
     if (--x->n[order] == 0)
         x->orders &= ~((uint64_t)1 << order);
     alqi_plat_unlock(&heap->large.lock);
@@ -152,6 +169,8 @@ static void
 large_give_back(struct alqi_domain *d, struct alqi_heap_large *large)
 {
     index_take(d->heap, large);
+    ALQI_ASSERT(alqi_heap_large_bytes(d->heap) >=
+                bytes_of(large->header)); /* .inv.large */
     __atomic_sub_fetch(&d->heap->large.bytes, bytes_of(large->header),
                        __ATOMIC_RELAXED);
     __atomic_sub_fetch(&d->heap->large.n, 1, __ATOMIC_RELAXED);
@@ -204,6 +223,7 @@ alqi_heap_large_overflow_take(struct alqi_heap *heap)
     if (large != NULL)
         heap->large.overflowed = large->overflow_next;
     alqi_plat_unlock(&heap->large.lock);
+    ALQI_ASSERT(large == NULL || large->is_overflowed == 1); /* .inv.overflow */
     if (large != NULL) /* before its fields are read */
         __atomic_store_n(&large->is_overflowed, 0, __ATOMIC_SEQ_CST);
     return large;
@@ -245,6 +265,9 @@ alqi_heap_large_sweep_one(struct alqi_domain *d)
 
     if (large == NULL)
         return 0;
+    ALQI_ASSERT(d->heap->cycle.phase == ALQI_HEAP_SWEEP); /* .inv.swept */
+    ALQI_ASSERT((large->header & ALQI_HEAP_COLOUR_MASK) !=
+                d->heap->cycle.colours.marked); /* .inv.colour */
     if (alqi_heap_colour(large->header) == d->heap->cycle.colours.garbage &&
         empty_some(large))
         return EMPTY_STEP_WORK;

@@ -1,6 +1,10 @@
 /* large_state.h -- blocks too large for a pool: their heads, their index
  *
- * A large block comes from malloc with a head before its header. */
+ * A large block comes from malloc with a head before its header.
+ *
+ * .inv.large  `n`, `bytes` and index.n count the blocks in the lists of all
+ *             domains and orphans; index.orders has a bit for each order with
+ *             blocks. */
 #ifndef ALQI_HEAP_LARGE_STATE_H
 #define ALQI_HEAP_LARGE_STATE_H
 

@@ -43,6 +43,8 @@ alqi_heap_limit_trigger_set(struct alqi_domain *d,
                             const struct alqi_heap_limit_trigger_hooks *hooks,
                             void *arg, uint64_t at_words, bool asks)
 {
+    /* .inv.limit_trigger: a thread puts up its own. */
+    ALQI_ASSERT(alqi_heap_thread_current == d);
     d->threads.running->limit_trigger = hooks;
     d->threads.running->limit_trigger_arg = arg;
     d->limit_trigger.hooks = hooks;
@@ -74,6 +76,8 @@ enum alq_status
 alqi_heap_limit_trigger_external_slow(struct alqi_domain *d, size_t bytes,
                                       uint64_t *samples)
 {
+    /* .inv.limit_trigger */
+    ALQI_ASSERT(d->limit_trigger.hooks == d->threads.running->limit_trigger);
     if (d->threads.running->limit_trigger_held > 0)
         return ALQ_OK;
     return d->limit_trigger.hooks->outside(
@@ -89,6 +93,8 @@ alqi_heap_limit_trigger_check_slow(struct alqi_domain *d, uint64_t words)
 {
     const struct alqi_heap_limit_trigger_hooks *hooks = d->limit_trigger.hooks;
 
+    /* .inv.limit_trigger: it is that of the thread that runs the domain. */
+    ALQI_ASSERT(hooks == d->threads.running->limit_trigger);
     if (d->threads.running->limit_trigger_held > 0)
         return ALQ_OK;
     if (alqi_heap_alloc_limit_take(&d->requests.want_notice)) {

@@ -6,7 +6,8 @@
  * queue before it is done.
  *
  * Keeps .inv.todo: The phase is over only when a stop finds n_busy = 0 and the
- *   queue empty. */
+ *   queue empty.
+ * Keeps .inv.given: Ranges are given and taken in MARK alone. */
 #include <string.h>
 
 #include "heap/major_balance.h"
@@ -41,6 +42,7 @@ give_half(struct alqi_domain *d)
         (range->end - range->start) / 2 & ~(uintptr_t)(ALQ_WORD_BYTES - 1);
     struct alqi_heap_range given = {range->start + half, range->end};
 
+    ALQI_ASSERT(range->start <= range->end); /* .inv.stack */
     if (half >= SPLIT_BYTES / 2 &&
         alqi_heap_queue_put(&d->heap->balance.queue, &given, 1) == 1)
         range->end = given.start;
@@ -66,6 +68,7 @@ give_oldest(struct alqi_domain *d)
 void
 alqi_heap_balance_give_slow(struct alqi_domain *d)
 {
+    ALQI_ASSERT(d->heap->cycle.phase == ALQI_HEAP_MARK); /* .inv.given */
     if (alqi_heap_queue_n(&d->heap->balance.queue) >= RANGES_ENOUGH)
         return;
     if (d->marker.n == 1)
@@ -81,7 +84,9 @@ alqi_heap_balance_take(struct alqi_domain *d)
 {
     struct alqi_heap_marker *m = &d->marker;
 
-    ALQI_ASSERT(m->n == 0 && m->size > 0);
+    ALQI_ASSERT(m->n == 0 && m->size > 0);               /* .inv.stack */
+    ALQI_ASSERT(d->heap->cycle.phase == ALQI_HEAP_MARK); /* .inv.given */
+    ALQI_ASSERT(!d->done); /* .inv.todo: not done before it takes */
     m->n = alqi_heap_queue_take(&d->heap->balance.queue, m->stack,
                                 m->size < TAKE_MOST ? m->size : TAKE_MOST);
     return m->n > 0;

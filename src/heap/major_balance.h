@@ -9,7 +9,9 @@
  * .inv.todo  The phase is over when a stop finds that no domain has work
  *            (cycle.n_busy is 0) and the queue empty.  Outside of a stop
  *            n_busy is a hint: a write barrier may have marked a block that it
- *            has not pushed yet. */
+ *            has not pushed yet.
+ * .inv.given What is in the queue is work of the phase: grey ranges in MARK,
+ *            unswept pools in SWEEP. */
 #ifndef ALQI_HEAP_MAJOR_BALANCE_H
 #define ALQI_HEAP_MAJOR_BALANCE_H
 

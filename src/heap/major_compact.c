@@ -99,7 +99,7 @@ close_lab(struct alqi_heap_lab *lab, struct alqi_heap_lists *lists, unsigned c)
 {
     if (lab->pool == NULL)
         return;
-    ALQI_ASSERT(lab->scan == lab->next);
+    ALQI_ASSERT(lab->scan == lab->next); /* .inv.lab */
     if (lab->next < lab->end)
         alqi_heap_pool_range_return(
             lab->pool, c, (struct alqi_heap_range){lab->next, lab->end});
@@ -121,6 +121,7 @@ make_plan(struct alqi_heap_lists *lists, unsigned c, uint64_t now)
 
     for (pool = lists->avail; pool != NULL; pool = pool->next) {
         pool->n_free = alqi_heap_pool_count_free(pool);
+        ALQI_ASSERT(pool->n_free <= n_slots); /* .inv.free */
         if (pool->n_free == 0)
             continue; /* that of the buffer */
         if (pool->held_in == now) {
@@ -193,6 +194,9 @@ place_find(struct alqi_domain *d, unsigned c, unsigned kind)
         alqi_heap_sweep_refill(d, c, kind);
     }
     place = (alqi_heap_word *)lab->next;
+    ALQI_ASSERT(*place == 0); /* .inv.free */
+    ALQI_DEBUG(!alqi_heap_area_is_emptied(&d->heap->area,
+                                          (uintptr_t)place)); /* .inv.places */
     lab->next += (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
     lab->scan = lab->counted = lab->next;
     return place;
@@ -209,6 +213,8 @@ empty_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
     size_t words = alqi_heap_class_words[c];
     unsigned i, n = alqi_heap_class_slots(c);
 
+    /* .inv.places: what holds the pool cannot be corrected. */
+    ALQI_ASSERT(pool->held_in != compaction(d->heap));
     for (i = 0; i < n; i++, slot += words) {
         if (*slot == 0)
             continue;
@@ -229,7 +235,8 @@ move_class(struct alqi_domain *d, unsigned c, unsigned kind)
     struct alqi_heap_lists *lists = &d->sweep.lists[kind][c];
     struct alqi_heap_pool *pool, *next;
 
-    ALQI_ASSERT(lists->unswept == NULL && lists->unswept_full == NULL);
+    ALQI_ASSERT(lists->unswept == NULL &&
+                lists->unswept_full == NULL); /* .inv.swept */
     close_lab(&d->copy.labs[kind][c], lists, c);
     if (lists->avail == NULL)
         return;
@@ -251,10 +258,13 @@ move_share(struct alqi_domain *self, struct alqi_domain *of)
     (void)self;
     if (of == NULL)
         return;
-    ALQI_ASSERT(alqi_heap_minor_is_empty(of) && of->remembered.n == 0);
+    ALQI_ASSERT(alqi_heap_minor_is_empty(of)); /* .inv.open */
+    ALQI_ASSERT(of->remembered.n == 0);        /* .inv.remember */
     ALQI_ASSERT(!alqi_heap_weak_phase_is_recent(of) ||
-                alqi_heap_pin_has_retained(of->heap));
-    ALQI_ASSERT(alqi_heap_mark_is_done(of) && of->large.unswept == NULL);
+                alqi_heap_pin_has_retained(of->heap)); /* .inv.weak */
+    ALQI_ASSERT(alqi_heap_mark_is_done(of));           /* .inv.todo */
+    ALQI_ASSERT(of->large.unswept == NULL);            /* .inv.swept */
+    ALQI_ASSERT(of->moves.emptied == NULL);            /* .inv.places */
     of->moves.moved_words = 0;
     for (kind = 0; kind < 2; kind++)
         for (c = 0; c < ALQI_HEAP_CLASSES; c++)
@@ -274,7 +284,10 @@ update(const struct alqi_heap_area *area, alqi_heap_word *slot)
         alqi_heap_area_is_emptied(area, v)) {
         uintptr_t infix = alqi_heap_infix_bytes(v);
 
+        ALQI_DEBUG(alqi_heap_header(v - infix) ==
+                   0); /* .inv.places: it moved */
         *slot = ((alqi_heap_word *)(v - infix))[0] + infix;
+        ALQI_DEBUG(!alqi_heap_area_is_emptied(area, *slot)); /* .inv.places */
     }
 }
 
@@ -374,6 +387,9 @@ give_share(struct alqi_domain *self, struct alqi_domain *of)
         return;
     while ((pool = of->moves.emptied) != NULL) {
         of->moves.emptied = pool->next;
+        /* .inv.places: UPDATE has seen that its blocks moved. */
+        ALQI_ASSERT(
+            alqi_heap_area_is_emptied(&of->heap->area, (uintptr_t)pool));
         if (ALQI_CHECKS >= 2)
             alqi_heap_pool_poison_all(
                 pool, alqi_heap_area_class(&of->heap->area, (uintptr_t)pool));
@@ -407,6 +423,7 @@ give_last(struct alqi_domain *self)
     uint64_t words = moved_words(heap),
              returned = self->sums.counts.returned_bytes;
 
+    ALQI_ASSERT(after <= before); /* .inv.places: no pool was taken */
     if (heap->compact.was_asked)
         alqi_heap_pace_give_unpromised_stw(self);
     else
@@ -462,8 +479,8 @@ alqi_heap_compact_begin_stw(
     struct alqi_heap *heap = self->heap;
 
     ALQI_ASSERT(alqi_heap_is_stopped(self->heap));
-    ALQI_ASSERT(heap->cycle.phase == ALQI_HEAP_SWEPT);
-    ALQI_ASSERT(alqi_heap_balance_is_over(heap));
+    ALQI_ASSERT(heap->cycle.phase == ALQI_HEAP_SWEPT); /* .inv.swept */
+    ALQI_ASSERT(alqi_heap_balance_is_over(heap));      /* .inv.todo */
     heap->compact.was_asked = heap->compact.is_asked;
     heap->compact.is_asked = heap->compact.is_due = false;
     heap->compact.used_before = alqi_heap_area_used(&heap->area);

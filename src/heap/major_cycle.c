@@ -5,6 +5,8 @@
  * the goal is reached.  Between stops slices do the work of the phase, by the
  * holder of a domain, for itself and then for BLOCKING domains that it takes.
  *
+ * Keeps .inv.cycle: phase_set makes each change.
+ * Keeps .inv.colour: The colours rotate when marking is DONE.
  * Keeps .inv.snapshot: Marking begins with nothing young, from all roots.
  * Keeps .inv.phase: When cleaning begins all that is reachable is marked.
  * Keeps .inv.todo: A phase ends in a stop that finds no work.
@@ -87,7 +89,10 @@ phase_set_stw(struct alqi_heap *heap, enum alqi_heap_phase phase)
     unsigned i;
 
     ALQI_ASSERT(alqi_heap_is_stopped(heap));
-    ALQI_ASSERT(heap->cycle.n_busy == 0);
+    ALQI_ASSERT(heap->cycle.n_busy == 0); /* .inv.todo */
+    ALQI_ASSERT(phase == (heap->cycle.phase == ALQI_HEAP_MARK
+                              ? ALQI_HEAP_SWEEP
+                              : heap->cycle.phase + 1)); /* .inv.cycle */
     alqi_heap_event_phase_stw(heap, phase);
     heap->cycle.phase = phase;
     heap->balance.n_working = 0;
@@ -98,6 +103,8 @@ phase_set_stw(struct alqi_heap *heap, enum alqi_heap_phase phase)
         if (phase != ALQI_HEAP_SWEPT)
             alqi_heap_mark_undone(of);
     }
+    /* .inv.todo: each domain has work now, or none has. */
+    ALQI_ASSERT(heap->cycle.n_busy == heap->balance.n_working);
     alqi_heap_pace_phase_stw(heap);
 }
 
@@ -147,7 +154,7 @@ mark_begin_stw(struct alqi_heap *heap)
     unsigned i;
 
     ALQI_ASSERT(alqi_heap_is_stopped(heap));
-    ALQI_ASSERT(is_empty_all(heap));
+    ALQI_ASSERT(is_empty_all(heap)); /* .inv.snapshot */
     EACH_DOMAIN(heap, of, i)
     alqi_heap_mark_begin_stw(of);
     phase_set_stw(heap, ALQI_HEAP_MARK);
@@ -167,6 +174,7 @@ sweep_share(struct alqi_domain *self, struct alqi_domain *of)
     (void)self;
     if (of == NULL)
         return;
+    ALQI_ASSERT(of->heap->cycle.phase == ALQI_HEAP_SWEEP); /* .inv.cycle */
     alqi_heap_sweep(of, SIZE_MAX);
     alqi_heap_mark_note_done(of);
 }
@@ -206,6 +214,8 @@ mark_each(struct alqi_domain *self)
     if (!self->marker.is_free)
         return;
     self->marker.is_free = false;
+    /* .inv.own: nobody else works on this domain's stack. */
+    ALQI_ASSERT(alqi_heap_mark_is_done(self));
     while (!alqi_heap_balance_is_over(self->heap)) {
         if (alqi_heap_balance_is_there(self->heap))
             mark_all(self);
@@ -229,6 +239,7 @@ rotate_share(struct alqi_domain *self, struct alqi_domain *of)
     (void)self;
     if (of == NULL)
         return;
+    ALQI_ASSERT(alqi_heap_mark_is_done(of)); /* .inv.snapshot */
     of->sums.counts.major_cycles++;
     alqi_heap_sweep_begin_stw(of);
     alqi_heap_alarm_cycle_end_stw(of);
@@ -250,6 +261,11 @@ rotate_stw(struct alqi_domain *self)
     unsigned i;
 
     ALQI_ASSERT(alqi_heap_is_stopped(self->heap));
+    /* .inv.phase: what is white is dead, and weak references know. */
+    ALQI_ASSERT(heap->weak_phase.step == ALQI_HEAP_WEAK_PHASE_DONE);
+    ALQI_ASSERT((heap->cycle.colours.marked ^ heap->cycle.colours.unmarked ^
+                 heap->cycle.colours.garbage) ==
+                ALQI_HEAP_COLOUR_MASK); /* .inv.colour */
     alqi_heap_verify_stw(self, ALQI_HEAP_VERIFY_MARKED);
     alqi_heap_pin_retain_after_marking_stw(heap);
     EACH_DOMAIN(heap, of, i)
@@ -352,6 +368,8 @@ choose_stw(struct alqi_domain *self)
         return mark_begin_stw(heap);
     if (heap->cycle.goal >= GOAL_FULL)
         alqi_heap_pace_give_all_stw(self);
+    ALQI_ASSERT(heap->cycle.goal == GOAL_PHASE ||
+                is_empty_all(heap)); /* .inv.open */
     if (heap->cycle.goal != GOAL_PHASE)
         open_all_stw(heap);
     return NULL;
@@ -367,6 +385,7 @@ finish_last(struct alqi_domain *self)
 {
     struct alqi_heap *heap = self->heap;
 
+    ALQI_ASSERT(is_empty_all(heap)); /* .inv.private: nothing young escapes */
     alqi_heap_pin_retain_end_stw(self);
     alqi_heap_minor_local_again_stw(heap);
     alqi_heap_event_minor_end_stw(heap);
@@ -422,6 +441,9 @@ promote_last(struct alqi_domain *self)
     struct alqi_domain *of;
     unsigned i;
 
+    /* .inv.round: nothing waits to be scanned. */
+    ALQI_ASSERT(alqi_heap_queue_n(&self->heap->young.workers.queue) == 0);
+    ALQI_ASSERT(self->heap->young.workers.n_idle == 0); /* .inv.round */
     alqi_heap_open_close_all_stw(self->heap);
     alqi_heap_tick(&self->heap->young.n_minors);
     EACH_DOMAIN(self->heap, of, i)
@@ -457,6 +479,8 @@ begin_stw(struct alqi_domain *leader, enum goal goal, unsigned cycles)
     struct alqi_heap *heap = leader->heap;
 
     ALQI_ASSERT(alqi_heap_is_stopped(leader->heap));
+    /* .inv.cycle: the last stop has completed its cycles. */
+    ALQI_ASSERT(heap->cycle.n_wanted == 0);
     heap->cycle.goal = goal;
     heap->cycle.n_wanted = cycles;
     heap->cycle.is_mark_forced = leader->pace.forces_mark;
@@ -682,6 +706,7 @@ work_for(struct alqi_domain *d, struct alqi_domain *of, size_t words)
     uint64_t live = of->sums.live_words;
     size_t step, done = 0;
 
+    ALQI_ASSERT(alqi_heap_stop_is_held(of)); /* .inv.own */
     while (done < words && !of->done && !alqi_heap_stop_is_wanted(of)) {
         step = words - done < CHUNK_WORDS ? words - done : CHUNK_WORDS;
         done += own_work(of, step);
@@ -779,6 +804,7 @@ alqi_heap_slice(struct alqi_domain *d, size_t work_words)
 
     if (is_lost(d))
         return;
+    ALQI_ASSERT(d->threads.running != NULL); /* .inv.own: d runs, and works */
     alqi_heap_event_begin(d, ALQ_EVENT_SLICE, left, 0);
     alqi_heap_alloc_limit_take(&d->requests.want_slice);
     d->pace.forces_mark = work_words != 0;

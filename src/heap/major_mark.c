@@ -9,7 +9,8 @@
  *
  * Keeps .inv.snapshot: All that was reachable when marking began gets marked.
  * Keeps .inv.todo: The domain is not `done` before a push
- *   (tests/models/mark.pml). */
+ *   (tests/models/mark.pml).
+ * Keeps .inv.stack, .inv.overflow: What does not fit on the stack is noted. */
 #include <stdlib.h>
 
 #include "heap/pool_area.h"
@@ -36,7 +37,7 @@ alqi_heap_mark_begin_stw(struct alqi_domain *d)
         alqi_heap_large_bytes(d->heap) / ALQ_WORD_BYTES;
 
     ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
-    ALQI_ASSERT(alqi_heap_mark_is_done(d));
+    ALQI_ASSERT(alqi_heap_mark_is_done(d)); /* .inv.todo: of the last cycle */
     d->marker.size_max = STACK_FIRST;
     if (!ALQI_HEAP_IS_HARD && heap_words / STACK_SHARE > STACK_FIRST)
         d->marker.size_max = heap_words / STACK_SHARE;
@@ -97,6 +98,9 @@ overflow(struct alqi_domain *d, alq_value block)
 {
     struct alqi_heap_area *area = &d->heap->area;
 
+    /* .inv.overflow: recovery reads marked blocks alone. */
+    ALQI_ASSERT((alqi_heap_header(block) & ALQI_HEAP_COLOUR_MASK) ==
+                d->heap->cycle.colours.marked);
     if (alqi_heap_area_has(area, block))
         __atomic_fetch_or(&area->kinds[alqi_heap_area_index(area, block)],
                           ALQI_HEAP_KIND_OVERFLOWED, __ATOMIC_SEQ_CST);
@@ -109,6 +113,8 @@ overflow(struct alqi_domain *d, alq_value block)
 static inline void
 push(struct alqi_heap_marker *m, uintptr_t start, uintptr_t end)
 {
+    ALQI_DEBUG(m->n < m->size); /* .inv.stack */
+    ALQI_DEBUG(start <= end);   /* .inv.stack */
     m->stack[m->n++] = (struct alqi_heap_range){start, end};
 }
 
@@ -178,6 +184,7 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
 
     if (!alqi_heap_mark_is_white(d, v))
         return;
+    ALQI_DEBUG(d->heap->cycle.phase == ALQI_HEAP_MARK); /* .inv.colour */
     alqi_heap_mark_undone(d);
     v = alqi_heap_infix_block(v);
     header = alqi_heap_header(v);
@@ -228,6 +235,7 @@ view_of(struct alqi_domain *d)
 static inline void
 view_end(const struct view *w)
 {
+    ALQI_ASSERT(w->end - w->first <= ALQI_HEAP_RING); /* .inv.stack */
     w->d->marker.ring_first = w->first % ALQI_HEAP_RING;
     w->d->marker.ring_n = w->end - w->first;
 }
@@ -377,6 +385,7 @@ alqi_heap_mark_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
     if (o->stack == NULL && o->inherited == NULL && !o->overflowed &&
         d->heap->cycle.phase == ALQI_HEAP_MARK)
         alqi_heap_mark_note_done(d);
+    ALQI_ASSERT(alqi_heap_mark_is_done(d)); /* .inv.handed: *o has it all */
 }
 
 /* Takes over what *o has left to mark, and *o itself.  The stacks are linked,
@@ -388,6 +397,9 @@ alqi_heap_mark_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
     struct alqi_heap_marker *m = &d->marker;
     struct alqi_heap_orphan **end = &m->inherited;
 
+    /* .inv.todo: what is left to mark keeps the phase. */
+    ALQI_ASSERT(d->heap->cycle.phase == ALQI_HEAP_MARK ||
+                (o->n_stack == 0 && o->inherited == NULL && !o->overflowed));
     m->overflowed |= o->overflowed;
     while (*end != NULL)
         end = &(*end)->next;
@@ -417,6 +429,9 @@ mark_from_ring(struct view *w)
     uintptr_t end = v + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES;
     uintptr_t stopped;
 
+    /* .inv.colour: what is reachable is no garbage. */
+    ALQI_DEBUG((header & ALQI_HEAP_COLOUR_MASK) !=
+               w->d->heap->cycle.colours.garbage);
     if (alqi_heap_colour(header) != w->unmarked)
         return 1;
     if (ALQI_UNLIKELY(alqi_heap_is_continuation(header))) {
@@ -490,6 +505,8 @@ alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
     struct view w = view_of(d);
     size_t done = 0;
 
+    ALQI_ASSERT(d->heap->cycle.phase == ALQI_HEAP_MARK); /* .inv.cycle */
+    ALQI_ASSERT(m->n <= m->size);                        /* .inv.stack */
     alqi_heap_balance_give(d);
     while (done < budget_words) {
         if (w.end - w.first > RING_LOW)
@@ -506,6 +523,8 @@ alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
             break;
     }
     view_end(&w);
+    /* .inv.todo: it stops early only when nothing is left. */
+    ALQI_ASSERT(done >= budget_words || alqi_heap_mark_is_done(d));
     d->sums.counts.marked_words += done;
     return done;
 }

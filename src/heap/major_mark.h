@@ -3,7 +3,11 @@
  * .inv.snapshot  What was reachable when marking began is marked when it ends:
  *                roots are darkened at its start, with nothing young but
  *                pinned blocks, which are roots, and so is each value that a
- *                field of the major heap loses (write_barrier.h). */
+ *                field of the major heap loses (write_barrier.h).
+ * .inv.stack     n <= size of a mark stack; the ring has at most ALQI_HEAP_RING
+ *                blocks.
+ * .inv.overflow  A marked block whose fields were not pushed is noted until
+ *                they are read: its pool by a bit, a large one in a list. */
 #ifndef ALQI_HEAP_MAJOR_MARK_H
 #define ALQI_HEAP_MAJOR_MARK_H
 
@@ -16,6 +20,16 @@ void alqi_heap_mark_drop(struct alqi_domain *d);
 /* The domain ends: its work goes into *o.  Who adopts *o gets it, and *o. */
 void alqi_heap_mark_leave(struct alqi_domain *d, struct alqi_heap_orphan *o);
 void alqi_heap_mark_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o);
+
+/* Whether nothing is left to mark of what the domain has. */
+static inline bool
+alqi_heap_mark_is_done(const struct alqi_domain *d)
+{
+    const struct alqi_heap_marker *m = &d->marker;
+
+    return m->n == 0 && m->ring_n == 0 && m->inherited == NULL &&
+           !m->overflowed && !m->is_recovering;
+}
 
 /* n_busy counts the domains that are not done with the work of the phase:
  * sweeping, then marking.  By who holds the domain: not done before there is
@@ -34,6 +48,9 @@ alqi_heap_mark_note_done(struct alqi_domain *d)
 {
     if (__atomic_load_n(&d->done, __ATOMIC_RELAXED))
         return;
+    /* .inv.todo: nothing is left to mark here, and it has been counted. */
+    ALQI_ASSERT(alqi_heap_mark_is_done(d));
+    ALQI_ASSERT(__atomic_load_n(&d->heap->cycle.n_busy, __ATOMIC_RELAXED) > 0);
     __atomic_store_n(&d->done, true, __ATOMIC_RELAXED);
     __atomic_sub_fetch(&d->heap->cycle.n_busy, 1, __ATOMIC_SEQ_CST);
 }
@@ -78,14 +95,5 @@ alqi_heap_mark_is_white(const struct alqi_domain *d, alq_value v)
 
 /* Marks until `budget_words` are done, about, or nothing is left. */
 size_t alqi_heap_mark(struct alqi_domain *d, size_t budget_words);
-
-static inline bool
-alqi_heap_mark_is_done(const struct alqi_domain *d)
-{
-    const struct alqi_heap_marker *m = &d->marker;
-
-    return m->n == 0 && m->ring_n == 0 && m->inherited == NULL &&
-           !m->overflowed && !m->is_recovering;
-}
 
 #endif

@@ -6,6 +6,7 @@
  * goes to domains with work (passed_words).  This file also says when marking
  * begins, when a phase is late, and how many free pools go back to the system.
  *
+ * Relies on .inv.grow: Debts are differences of counters.
  * Keeps .inv.pace: A slice is cut by time, but the cut grows once the cycle is
  *   late, so the heap is bounded. */
 #include "heap/pool_area.h"
@@ -121,6 +122,9 @@ alqi_heap_pace_count_stw(struct alqi_heap *heap)
         heap->domains[i]->pace.counted_words = allocated(heap->domains[i]);
     heap->pace.heap_words = heap->totals.at_stop.counts.promoted_words +
                             heap->totals.at_stop.counts.direct_words;
+    /* .inv.grow: no domain's words are lost. */
+    ALQI_ASSERT(heap->pace.heap_words + heap->totals.at_stop.cost_words >=
+                heap->pace.counted_words);
     heap->pace.counted_words =
         heap->pace.heap_words + heap->totals.at_stop.cost_words;
 }
@@ -132,6 +136,7 @@ alqi_heap_pace_count_own(struct alqi_domain *d)
 {
     uint64_t now = allocated(d);
 
+    ALQI_ASSERT(now >= d->pace.counted_words); /* .inv.grow */
     __atomic_fetch_add(&d->heap->pace.counted_words,
                        now - d->pace.counted_words, __ATOMIC_RELAXED);
     d->pace.counted_words = now;
@@ -187,6 +192,7 @@ mark_begins(struct alqi_heap *heap)
     struct alqi_heap_pace_common *p = &heap->pace;
     double way = MARK_IN * alqi_heap_pace_allowed_words(heap);
 
+    ALQI_ASSERT(p->counted_words >= p->marking_began); /* .inv.grow */
     p->marking_began = p->counted_words;
     p->heap_before = p->heap_words;
     p->marked_before = heap->totals.at_stop.counts.marked_words;
@@ -201,6 +207,7 @@ mark_begins(struct alqi_heap *heap)
 static size_t
 promised(const struct alqi_heap_area *area)
 {
+    ALQI_ASSERT(area->n_promised >= ALQI_HEAP_WORKER_POOLS); /* .inv.room */
     return area->n_promised - ALQI_HEAP_WORKER_POOLS;
 }
 
@@ -245,6 +252,8 @@ alqi_heap_pace_phase_stw(struct alqi_heap *heap)
     alqi_heap_pace_count_stw(heap);
     switch (heap->cycle.phase) {
     case ALQI_HEAP_SWEEP: /* a marking has ended */
+        ALQI_ASSERT(heap->totals.at_stop.counts.marked_words >=
+                    p->marked_before); /* .inv.grow */
         p->live_words = heap->totals.at_stop.counts.marked_words -
                         p->marked_before + (p->heap_words - p->heap_before);
         p->weak_words = heap->totals.at_stop.live_words - p->weak_before;
@@ -318,6 +327,7 @@ alqi_heap_pace_give_unpromised_stw(struct alqi_domain *d)
     size_t have = area->n_free - area->n_returned;
 
     ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
+    ALQI_ASSERT(area->n_returned <= area->n_free); /* .inv.pools */
     area->n_surplus = have > promised(area) ? have - promised(area) : 0;
     give_surplus(d);
 }
@@ -329,6 +339,7 @@ alqi_heap_pace_give_unpromised_stw(struct alqi_domain *d)
 static double
 asked_words(const struct alqi_domain *d)
 {
+    ALQI_ASSERT(allocated(d) >= d->pace.paid_words); /* .inv.grow */
     return (double)(allocated(d) - d->pace.paid_words) * d->heap->pace.rate;
 }
 
@@ -338,6 +349,7 @@ debt_words(const struct alqi_domain *d)
 {
     const struct alqi_heap_pace *p = &d->pace;
 
+    ALQI_ASSERT(worked(d) >= p->seen_work); /* .inv.grow */
     return p->debt_words + asked_words(d) - (double)(worked(d) - p->seen_work);
 }
 
@@ -479,6 +491,7 @@ alqi_heap_pace_open(struct alqi_domain *d)
         d->sizes.widest_bytes = d->young.end - d->sizes.base;
     if (d->sizes.widest_bytes > d->sizes.touched_bytes)
         d->sizes.touched_bytes = d->sizes.widest_bytes;
+    ALQI_ASSERT(d->sizes.touched_bytes <= d->sizes.max_bytes); /* .inv.open */
     d->remembered.enough = bytes / ALQ_WORD_BYTES;
     overdue_update(d);
     smooth(d);
@@ -487,6 +500,7 @@ alqi_heap_pace_open(struct alqi_domain *d)
     if (n > (double)most)
         n = (double)most;
     d->pace.step_bytes = bytes / (n < 1 ? 2 : (uintptr_t)n + 1);
+    ALQI_ASSERT(d->pace.step_bytes > 0); /* .inv.pace: some slice is planned */
     next_slice(d);
 }
 

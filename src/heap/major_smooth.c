@@ -4,7 +4,11 @@
  * of the window in equal parts; what exceeds DUE_MOST of a cycle waits in
  * `backlog` and falls due with the next minor heap.  The first bucket is paid,
  * and the ring moves on when whole minor heaps were used.  Pure: no heap, no
- * clock. */
+ * clock.
+ *
+ * Keeps .inv.spread: What is scooped out of the buckets is spread anew, or
+ *   returned. */
+#include "base/base.h"
 #include "heap/major_smooth.h"
 
 /* A share of a cycle's work: at most so much is spread in one opening. */
@@ -54,6 +58,7 @@ alqi_heap_smooth_resize(struct alqi_heap_smooth *s, unsigned n)
 {
     double all = scoop(s);
 
+    ALQI_ASSERT(n >= 1 && n <= ALQI_HEAP_WINDOW_MAX); /* .inv.spread */
     s->window = n;
     s->first = 0;
     spread(s, all);
@@ -72,6 +77,9 @@ alqi_heap_smooth_open(struct alqi_heap_smooth *s, double due, double used,
 {
     double now;
 
+    ALQI_ASSERT(due >= 0 && s->backlog >= 0); /* .inv.spread */
+    ALQI_ASSERT(s->first < window(s));        /* .inv.spread */
+    ALQI_ASSERT(used >= 0 && used <= 1);      /* .inv.spread */
     due += s->backlog;
     s->backlog = 0;
     if (is_late)
@@ -88,6 +96,7 @@ alqi_heap_smooth_open(struct alqi_heap_smooth *s, double due, double used,
     }
     now = s->buckets[s->first];
     s->buckets[s->first] = 0;
+    ALQI_ASSERT(now >= 0); /* .inv.spread */
     return now;
 }
 

@@ -5,7 +5,11 @@
  *   due -> backlog (what is more than 0.3) -> buckets, all alike
  *   bucket 0 -> the slices of the minor heap that is opened
  *
- * When a minor heap was used up, the next bucket is 0. */
+ * When a minor heap was used up, the next bucket is 0.
+ *
+ * .inv.spread  What falls due is in the backlog, in a bucket of the window, or
+ *              was returned: nothing is lost, and no share is negative.
+ *              first < window. */
 #ifndef ALQI_HEAP_MAJOR_SMOOTH_H
 #define ALQI_HEAP_MAJOR_SMOOTH_H
 

@@ -6,7 +6,10 @@
  * buffer sweeps pools of that class first, so that garbage of the last cycle is
  * used again before a fresh pool is.
  *
- * Keeps .inv.own: Lists are those of the domain whose holder calls. */
+ * Keeps .inv.own: Lists are those of the domain whose holder calls.
+ * Keeps .inv.swept: All is unswept when SWEEP begins, and swept when a domain
+ *   is done.
+ * Keeps .inv.lab: A buffer's pool is in no list. */
 #include "heap/pool_area.h"
 #include "heap/pool_class.h"
 #include "heap/large.h"
@@ -60,13 +63,15 @@ alqi_heap_sweep_begin_stw(struct alqi_domain *d)
     unsigned kind, c;
 
     ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
+    ALQI_ASSERT(d->heap->cycle.phase == ALQI_HEAP_SWEEP); /* .inv.swept */
     for (kind = 0; kind < 2; kind++)
         for (c = 0; c < ALQI_HEAP_CLASSES; c++) {
             struct alqi_heap_lists *lists = &d->sweep.lists[kind][c];
             struct alqi_heap_lab *lab = &d->copy.labs[kind][c];
 
-            ALQI_ASSERT(lists->unswept == NULL && lists->unswept_full == NULL);
-            ALQI_ASSERT(lab->scan == lab->next);
+            ALQI_ASSERT(lists->unswept == NULL &&
+                        lists->unswept_full == NULL); /* .inv.swept */
+            ALQI_ASSERT(lab->scan == lab->next);      /* .inv.lab */
             lists->unswept = lists->avail;
             lists->unswept_full = lists->full;
             lists->avail = lists->full = NULL;
@@ -74,7 +79,7 @@ alqi_heap_sweep_begin_stw(struct alqi_domain *d)
                 push(&lists->unswept, lab->pool);
             *lab = (struct alqi_heap_lab){0};
         }
-    ALQI_ASSERT(d->large.unswept == NULL);
+    ALQI_ASSERT(d->large.unswept == NULL); /* .inv.swept */
     d->large.unswept = d->large.all;
     d->large.all = NULL;
     d->sweep.kind = 0;
@@ -92,6 +97,10 @@ sweep_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
     unsigned n_free =
         alqi_heap_pool_sweep(pool, c, d->heap->cycle.colours.garbage);
 
+    ALQI_ASSERT(d->heap->cycle.phase == ALQI_HEAP_SWEEP); /* .inv.swept */
+    ALQI_ASSERT(n_free <= alqi_heap_class_slots(c));      /* .inv.free */
+    ALQI_ASSERT(alqi_heap_area_class(&d->heap->area, (uintptr_t)pool) ==
+                c); /* .inv.kind */
     d->sums.counts.swept_words += ALQI_HEAP_POOL_WORDS;
     if (n_free == alqi_heap_class_slots(c))
         alqi_heap_area_give(&d->heap->area, pool);
@@ -128,6 +137,7 @@ give_pools(struct alqi_domain *d)
     struct alqi_heap_pool *pool;
     struct alqi_heap_range range = {0, 0};
 
+    ALQI_ASSERT(d->heap->cycle.phase == ALQI_HEAP_SWEEP); /* .inv.given */
     while (alqi_heap_queue_n(queue) < GIVE_POOLS &&
            (pool = next_pool(d)) != NULL) {
         range.start = (uintptr_t)pool;
@@ -147,6 +157,10 @@ take_pool(struct alqi_domain *d)
     alqi_heap_mark_undone(d);
     if (alqi_heap_queue_take(&d->heap->balance.queue, &range, 1) == 0)
         return NULL;
+    ALQI_ASSERT(!d->done); /* .inv.todo: the phase waits for it */
+    /* .inv.given: it is a pool in use, no grey range. */
+    ALQI_ASSERT(range.end == 0 &&
+                alqi_heap_area_kind(&d->heap->area, range.start) != 0);
     return (struct alqi_heap_pool *)range.start;
 }
 
@@ -183,6 +197,8 @@ alqi_heap_sweep(struct alqi_domain *d, size_t budget_words)
             break;
         done += step;
     }
+    ALQI_ASSERT(done >= budget_words ||
+                d->large.unswept == NULL); /* .inv.swept */
     return done;
 }
 
@@ -225,7 +241,7 @@ alqi_heap_sweep_refill(struct alqi_domain *d, unsigned size_class, bool no_scan)
     struct alqi_heap_lab *lab = &d->copy.labs[no_scan][size_class];
     struct alqi_heap_range range;
 
-    ALQI_ASSERT(lab->next == lab->end);
+    ALQI_ASSERT(lab->next == lab->end); /* .inv.lab */
     while (lab->pool == NULL ||
            !alqi_heap_pool_range_take(lab->pool, size_class, &range)) {
         if (lab->pool != NULL)
@@ -234,6 +250,11 @@ alqi_heap_sweep_refill(struct alqi_domain *d, unsigned size_class, bool no_scan)
         if (lab->pool == NULL)
             return false;
     }
+    /* .inv.kind: blocks of this class and kind go to a pool of theirs. */
+    ALQI_ASSERT(alqi_heap_area_class(&d->heap->area, range.start) ==
+                size_class);
+    ALQI_ASSERT(alqi_heap_area_is_no_scan(&d->heap->area, range.start) ==
+                no_scan);
     lab->next = lab->scan = lab->counted = range.start;
     lab->end = range.end;
     return true;

@@ -1,4 +1,6 @@
-/* major_sweep.h -- pools by class: swept, filled, found again */
+/* major_sweep.h -- pools by class: swept, filled, found again
+ *
+ * .inv.swept  Outside of SWEEP no pool and no large block is unswept. */
 #ifndef ALQI_HEAP_MAJOR_SWEEP_H
 #define ALQI_HEAP_MAJOR_SWEEP_H
 

@@ -8,7 +8,8 @@
  *
  * Keeps .inv.remember: Remembered sets are emptied when nothing is young.
  * Keeps .inv.room: alqi_heap_minor_need is the pools of the worst case.
- * Keeps .inv.queue: The queue grows before a minor heap does. */
+ * Keeps .inv.queue: The queue grows before a minor heap does.
+ * Keeps .inv.open: A minor heap is placed where its slice has memory. */
 #include "heap/pool_class.h"
 #include "heap/custom.h"
 #include "heap/alloc_limit.h"
@@ -85,6 +86,7 @@ alqi_heap_minor_open_locked(struct alqi_domain *d)
 void
 alqi_heap_minor_drop(struct alqi_domain *d)
 {
+    ALQI_ASSERT(alqi_heap_minor_is_empty(d)); /* .inv.open */
     alqi_plat_pages_unmap(d->copy.grey, d->sizes.max_bytes);
     alqi_heap_custom_drop(d);
     if (alqi_heap_pin_is_free(d->heap, d->sizes.base,
@@ -103,7 +105,8 @@ alqi_heap_minor_resize(struct alqi_domain *d, size_t words)
     struct alqi_heap_range *grey = d->copy.grey;
     size_t grey_size = d->copy.grey_size;
 
-    ALQI_ASSERT(alqi_heap_minor_is_empty(d) && d->copy.n_grey == 0);
+    ALQI_ASSERT(alqi_heap_minor_is_empty(d)); /* .inv.open */
+    ALQI_ASSERT(d->copy.n_grey == 0);         /* .inv.lab */
     d->sizes.max_bytes = words * ALQ_WORD_BYTES;
     if (!alqi_heap_minor_open_locked(d)) {
         d->sizes.max_bytes = before;
@@ -177,7 +180,8 @@ alqi_heap_minor_alone(struct alqi_domain *d)
     size_t grey_size = d->copy.grey_size;
 
     ALQI_ASSERT(!alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_NOGC));
-    ALQI_ASSERT(d->remembered.n == 0 && !d->remembered.lost);
+    ALQI_ASSERT(d->remembered.n == 0 && !d->remembered.lost); /* .inv.private */
+    ALQI_ASSERT(d->young.is_helper && !d->young.has_quota);   /* .inv.room */
     alqi_heap_alloc_limit_take(&d->requests.want_minor);
     d->copy.grey_size =
         d->sizes.max_bytes / sizeof *d->copy.grey; /* hard: not one */
@@ -241,6 +245,10 @@ void
 alqi_heap_minor_prepare_stw(struct alqi_domain *self, unsigned participants)
 {
     ALQI_ASSERT(alqi_heap_is_stopped(self->heap));
+    /* .inv.queue: what the last collection has put in is taken out. */
+    ALQI_ASSERT(alqi_heap_queue_n(&self->heap->young.workers.queue) == 0);
+    /* .inv.round: and each worker has left it. */
+    ALQI_ASSERT(self->heap->young.workers.n_idle == 0);
     if (self->heap->young.is_remember_lost)
         promote_lost(self);
     self->heap->young.workers.n = participants;
@@ -297,11 +305,15 @@ alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of)
 {
     uintptr_t bytes = of->young.end - (uintptr_t)of->pub.young_ptr;
 
+    alqi_heap_minor_check(of);
+    ALQI_ASSERT(of->copy.n_grey == 0 && of->copy.dirty == 0); /* .inv.lab */
     alqi_heap_observed_after_minor(of);
     of->sums.counts.minor_words += bytes / ALQ_WORD_BYTES;
     of->sums.counts.minor_collections += bytes > 0;
-    if (bytes > 0)
-        of->pace.used_share = (double)bytes / (double)of->young.plan_bytes;
+    if (bytes > 0) /* with pieces of others it may be larger than planned */
+        of->pace.used_share = bytes < of->young.plan_bytes
+                                  ? (double)bytes / (double)of->young.plan_bytes
+                                  : 1;
     alqi_heap_custom_after_minor(self, of);
     alqi_heap_own_end(of);
     keep_fields(of);
@@ -343,6 +355,7 @@ place_hard(struct alqi_domain *d, uintptr_t bytes)
 void
 alqi_heap_minor_begin(struct alqi_domain *d, uintptr_t bytes)
 {
+    ALQI_ASSERT(alqi_heap_minor_is_empty(d)); /* .inv.open */
     if (ALQI_HEAP_IS_HARD) {
         place_hard(d, ALQI_HEAP_CHUNK_BYTES);
         d->young.plan_bytes = d->young.reach_bytes = ALQI_HEAP_CHUNK_BYTES;
@@ -355,6 +368,12 @@ alqi_heap_minor_begin(struct alqi_domain *d, uintptr_t bytes)
         d->young.end = d->young.start + begin;
     }
     d->pub.young_ptr = (char *)d->young.end;
+    alqi_heap_minor_check(d);
+    /* .inv.room: all of it can be promoted. */
+    ALQI_ASSERT(alqi_heap_minor_need(d->young.plan_bytes) <=
+                d->young.promised_pools);
+    /* .inv.retained: it is opened where no block stays. */
+    ALQI_DEBUG(alqi_heap_pin_is_free(d->heap, d->young.start, d->young.end));
     alqi_heap_pace_open(d);
     alqi_heap_observed_draw(d);
     alqi_heap_limit_trigger_note_growth(d);

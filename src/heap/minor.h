@@ -1,4 +1,9 @@
-/* minor.h -- the minor heap of a domain, and emptying it */
+/* minor.h -- the minor heap of a domain, and emptying it
+ *
+ * .inv.open  young.start <= young_ptr <= young.end, within the part of the
+ *            domain's slice that has memory.  Blocks lie close from young_ptr
+ *            up to `end`.  A minor heap that was emptied has start = end, until
+ *            it is opened again. */
 #ifndef ALQI_HEAP_MINOR_H
 #define ALQI_HEAP_MINOR_H
 
@@ -45,6 +50,17 @@ void alqi_heap_minor_finish(struct alqi_domain *self, struct alqi_domain *of);
 
 /* Opens the empty minor heap for so many bytes, a multiple of chunks. */
 void alqi_heap_minor_begin(struct alqi_domain *d, uintptr_t bytes);
+
+/* Stops the program unless .inv.open holds of the domain; its holder calls. */
+static inline void
+alqi_heap_minor_check(const struct alqi_domain *d)
+{
+    ALQI_ASSERT(d->young.start <= (uintptr_t)d->pub.young_ptr); /* .inv.open */
+    ALQI_ASSERT((uintptr_t)d->pub.young_ptr <= d->young.end);   /* .inv.open */
+    ALQI_ASSERT(d->sizes.base <= d->young.start);               /* .inv.open */
+    ALQI_ASSERT(d->young.end - d->sizes.base <=
+                d->sizes.max_bytes); /* .inv.open */
+}
 
 /* Whether nothing was allocated since the minor heap was opened, or it is
  * closed. */

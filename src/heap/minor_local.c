@@ -115,6 +115,9 @@ alqi_heap_minor_local_try(struct alqi_domain *d)
 {
     if (!is_allowed(d))
         return false;
+    /* .inv.own: it stays RUNNING, so that a stop waits for it. */
+    ALQI_ASSERT(__atomic_load_n(&d->state, __ATOMIC_RELAXED) ==
+                ALQI_HEAP_RUNNING);
     alqi_heap_entry_begin(d);
     collect(d);
     ALQI_HEAP_LOG(

@@ -126,6 +126,7 @@ promise(struct alqi_domain *d, uintptr_t bytes, unsigned n)
     enum { WORKER = ALQI_HEAP_WORKER_POOLS };
     size_t pools = alqi_heap_minor_need(bytes);
 
+    ALQI_ASSERT(alqi_heap_open_is_closed(d)); /* .inv.room: nothing is lost */
     d->young.is_helper = (n > 1 || alqi_heap_minor_local_is_usual(d->heap)) &&
                          is_ready(d, (pools + WORKER) * n,
                                   __atomic_load_n(&d->heap->bound.wanted_bytes,
@@ -151,6 +152,9 @@ is_fragmented(const struct alqi_heap *heap, uintptr_t wanted, uintptr_t room)
 static void
 close_minor(struct alqi_domain *d)
 {
+    /* .inv.room: the pools of one worker stay promised. */
+    ALQI_ASSERT(__atomic_load_n(&d->heap->area.n_promised, __ATOMIC_SEQ_CST) >=
+                d->young.promised_pools + ALQI_HEAP_WORKER_POOLS);
     __atomic_sub_fetch(&d->heap->area.n_promised, d->young.promised_pools,
                        __ATOMIC_SEQ_CST);
     d->young.promised_pools = 0;
@@ -168,12 +172,15 @@ open_minor_locked(struct alqi_domain *d, unsigned n)
     uintptr_t bytes, wanted;
 
     ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_OPENING));
-    ALQI_ASSERT(alqi_heap_minor_is_empty(d));
+    ALQI_ASSERT(alqi_heap_minor_is_empty(d)); /* .inv.open */
     resize(d);
     wanted = safe_bytes(d, n);
     bytes = around_retained(d, wanted);
+    ALQI_ASSERT(bytes % ALQI_HEAP_CHUNK_BYTES == 0); /* .inv.size */
     d->young.is_fragmented = is_fragmented(d->heap, wanted, bytes);
     d->young.fragmented_words = 0;
+    ALQI_ASSERT(!d->young.is_fragmented ||
+                alqi_heap_pin_has_retained(d->heap)); /* .inv.fragmented */
     alqi_heap_stat_words(d->heap);
     if (bytes == 0 || d->young.is_fragmented)
         return false;
@@ -216,6 +223,7 @@ alqi_heap_reopen_minor(struct alqi_domain *d)
 void
 alqi_heap_leave_minor(struct alqi_domain *d)
 {
+    ALQI_ASSERT(alqi_heap_minor_is_empty(d)); /* .inv.open */
     if (alqi_heap_quota_end(d)) {
         close_minor(d);
         return;
@@ -240,5 +248,8 @@ alqi_heap_open_close_all_stw(struct alqi_heap *heap)
         &heap->area.n_promised,
         __atomic_exchange_n(&heap->young.promised_left, 0, __ATOMIC_RELAXED),
         __ATOMIC_RELAXED);
+    /* .inv.room: only the pools of one worker are promised. */
+    ALQI_ASSERT(__atomic_load_n(&heap->area.n_promised, __ATOMIC_RELAXED) ==
+                ALQI_HEAP_WORKER_POOLS);
     alqi_heap_quota_close_stw(heap);
 }

@@ -29,6 +29,8 @@ holder_change(struct alqi_domain *of, uint32_t to)
 void
 alqi_heap_own_claim(struct alqi_domain *self, struct alqi_domain *of)
 {
+    /* .inv.owned: a worker alone owns all, and claims nothing. */
+    ALQI_ASSERT(alqi_heap_workers_is_shared(&self->heap->young.workers));
     if (!holder_change(of, self->slot + 1))
         return;
     self->own.owns = true;
@@ -79,6 +81,7 @@ alqi_heap_own_is_mine(struct alqi_domain *self, struct alqi_domain *of)
             holder_change(of, SHARED);
             continue;
         }
+        ALQI_ASSERT(copier <= self->heap->n_slots); /* .inv.owned */
         __atomic_store_n(&self->heap->domains[copier - 1]->own.is_called, true,
                          __ATOMIC_RELAXED);
         alqi_heap_own_poll(self);
@@ -91,6 +94,7 @@ alqi_heap_own_is_mine(struct alqi_domain *self, struct alqi_domain *of)
 void
 alqi_heap_own_end(struct alqi_domain *of)
 {
+    ALQI_ASSERT(!of->own.owns); /* .inv.owned: who is through has shared all */
     __atomic_store_n(&of->own.copier, FREE, __ATOMIC_RELAXED);
     __atomic_store_n(&of->own.is_called, false, __ATOMIC_RELAXED);
     of->own.owns = false;

@@ -9,6 +9,7 @@
  *
  * Keeps .inv.claim: A header goes live -> IN_PROGRESS -> 0 once.
  * Keeps .inv.owned: Without claims only the owner's blocks are copied.
+ * Keeps .inv.lab: Draining leaves each buffer scanned.
  * Keeps .inv.queue: A full grey stack overflows into the queue, which has
  * room. */
 #include <string.h>
@@ -43,6 +44,8 @@ give_away(struct alqi_domain *d)
 {
     size_t n = (d->copy.n_grey + 1) / 2;
 
+    ALQI_ASSERT(
+        !d->young.is_local); /* .inv.private: the queue is others', too */
     if (alqi_heap_queue_put(&d->heap->young.workers.queue, d->copy.grey, n) !=
         n)
         alqi_base_fail(__FILE__, __LINE__, ".inv.queue");
@@ -68,6 +71,8 @@ feed(struct alqi_domain *d)
 static inline void
 wait_for_scan(struct alqi_domain *d, struct alqi_heap_lab *lab)
 {
+    ALQI_ASSERT(d->copy.n_grey < d->copy.grey_size); /* .inv.queue */
+    ALQI_ASSERT(lab->scan < lab->end);               /* .inv.lab */
     d->copy.grey[d->copy.n_grey++] =
         (struct alqi_heap_range){lab->scan, lab->end};
     if (d->copy.n_grey == d->copy.grey_size)
@@ -82,6 +87,7 @@ static ALQI_NOINLINE uintptr_t
 refill(struct alqi_domain *d, struct alqi_heap_lab *lab, unsigned c,
        bool no_scan)
 {
+    ALQI_ASSERT(lab->counted <= lab->end); /* .inv.lab */
     d->sums.counts.promoted_words += (lab->end - lab->counted) / ALQ_WORD_BYTES;
     if (!no_scan && lab->scan != lab->end)
         wait_for_scan(d, lab);
@@ -151,6 +157,7 @@ lab_take(struct alqi_domain *d, unsigned c, size_t words, bool no_scan)
 
     if (ALQI_UNLIKELY(at == lab->end))
         at = refill(d, lab, c, no_scan);
+    ALQI_DEBUG(*(alqi_heap_word *)at == 0); /* .inv.free */
     lab->next = at + words * ALQ_WORD_BYTES;
     if (!no_scan)
         d->copy.dirty |= (uint64_t)1 << c;
@@ -162,6 +169,7 @@ lab_take(struct alqi_domain *d, unsigned c, size_t words, bool no_scan)
 static inline alq_value
 moved(alqi_heap_word *from, alqi_heap_word *to)
 {
+    ALQI_DEBUG(from[-1] > ALQI_HEAP_IN_PROGRESS); /* .inv.claim: it was live */
     from[-1] = 0;
     from[0] = (alq_value)(to + 1);
     return (alq_value)(to + 1);
@@ -222,6 +230,8 @@ copy_few(struct alqi_domain *d, const alqi_heap_word *from, uintptr_t header)
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
     alqi_heap_word *to =
         lab_take(d, (unsigned)n, n + 1, !alqi_heap_is_scannable(header));
+
+    ALQI_DEBUG(alqi_heap_class_words[n] == n + 1); /* .inv.class */
 
     for (i = 0; i < n; i++)
         to[i + 1] = from[i];
@@ -324,6 +334,8 @@ await_move(alqi_heap_word *from)
 static inline alq_value
 moved_claimed(alqi_heap_word *from, alqi_heap_word *to)
 {
+    ALQI_DEBUG(alqi_heap_header((alq_value)from) ==
+               ALQI_HEAP_IN_PROGRESS); /* .inv.claim */
     from[0] = (alq_value)(to + 1);
     __atomic_store_n(&from[-1], 0, __ATOMIC_RELEASE);
     return (alq_value)(to + 1);
@@ -373,6 +385,7 @@ new_place_elsewhere(struct alqi_domain *self, alqi_heap_word *from)
 
     if (!alqi_heap_own_is_mine(self, of))
         return new_place_shared(self, from);
+    ALQI_DEBUG(from[-1] != ALQI_HEAP_IN_PROGRESS); /* .inv.owned */
     alqi_heap_own_next(self, of);
     return from[-1] == 0 ? from[0] : copy_any(self, from, from[-1]);
 }
@@ -445,6 +458,7 @@ new_place(struct view w, alqi_heap_word *from)
 {
     uintptr_t header = from[-1];
 
+    ALQI_DEBUG(header != ALQI_HEAP_IN_PROGRESS); /* .inv.owned */
     return header == 0 ? from[0] : copy(w, from, header);
 }
 
@@ -647,6 +661,8 @@ scan_range(struct view w, struct alqi_heap_range range)
                      (alqi_heap_word **)range.end);
         return;
     }
+    ALQI_ASSERT(!alqi_heap_area_is_no_scan(&w.d->heap->area,
+                                           range.start)); /* .inv.kind */
     c = alqi_heap_area_class(&w.d->heap->area, range.start);
     bytes = (uintptr_t)alqi_heap_class_words[c] * ALQ_WORD_BYTES;
     for (; range.start < range.end; range.start += bytes)
@@ -746,6 +762,8 @@ drain_all(struct alqi_domain *self)
 static void
 lab_count(struct alqi_domain *d, struct alqi_heap_lab *lab)
 {
+    ALQI_ASSERT(lab->counted <= lab->next &&
+                lab->next <= lab->end); /* .inv.lab */
     d->sums.counts.promoted_words +=
         (lab->next - lab->counted) / ALQ_WORD_BYTES;
     lab->counted = lab->next;
@@ -763,6 +781,11 @@ alqi_heap_promote_drain(struct alqi_domain *self)
     size_t n_max = self->copy.grey_size;
     unsigned c;
 
+    /* .inv.snapshot: copies made while marking are marked. */
+    ALQI_ASSERT(self->alloc_colour ==
+                (self->heap->cycle.phase == ALQI_HEAP_MARK
+                     ? self->heap->cycle.colours.marked
+                     : self->heap->cycle.colours.unmarked));
     if (n_max > ALQI_HEAP_WORKERS_GET_MAX)
         n_max = ALQI_HEAP_WORKERS_GET_MAX;
     do {
@@ -776,5 +799,8 @@ alqi_heap_promote_drain(struct alqi_domain *self)
         self->copy.labs[1][c].scan = self->copy.labs[1][c].next;
         lab_count(self, &self->copy.labs[0][c]);
         lab_count(self, &self->copy.labs[1][c]);
+        ALQI_ASSERT(self->copy.labs[0][c].scan ==
+                    self->copy.labs[0][c].next); /* .inv.lab */
     }
+    ALQI_ASSERT(self->copy.n_grey == 0 && self->copy.dirty == 0); /* .inv.lab */
 }

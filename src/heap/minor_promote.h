@@ -18,6 +18,10 @@
  * .inv.claim  A young header goes live -> IN_PROGRESS -> 0 once; the winner of
  *             its compare and swap makes the only copy.
  *
+ * .inv.lab    Outside of promotion each local allocation buffer is scanned:
+ *             scan = next, and nothing waits on a grey stack.  Always scan <=
+ *             next <= end, and the buffer's pool is in no list.
+ *
  * While copies are scanned, BATCH claims are made, then the copies.  A worker
  * that waits holds no claim (tests/models/minor_promote_batch.pml). */
 #ifndef ALQI_HEAP_MINOR_PROMOTE_H

@@ -47,6 +47,7 @@ alqi_heap_quota_open(struct alqi_domain *d, uintptr_t bytes)
 {
     uintptr_t piece = piece_bytes(bytes);
 
+    ALQI_ASSERT(bytes <= d->sizes.max_bytes); /* .inv.open */
     d->young.plan_bytes = bytes;
     d->young.reach_bytes = bytes;
     d->young.has_quota = false;
@@ -81,6 +82,8 @@ below_bytes(const struct alqi_domain *d)
 {
     if (d->young.promised_pools == 0)
         return 0;
+    ALQI_ASSERT(d->young.end - d->young.start <=
+                d->young.reach_bytes); /* .inv.quota */
     return d->young.reach_bytes - (d->young.end - d->young.start);
 }
 
@@ -108,6 +111,7 @@ alqi_heap_quota_take(struct alqi_domain *d)
     bytes = take_some(d->heap, below < bytes ? below : bytes);
     if (bytes == 0)
         return false;
+    ALQI_ASSERT(start - bytes >= d->sizes.base); /* .inv.open */
     d->young.start = start - bytes;
     alqi_heap_observed_draw_below(d, start);
     alqi_heap_alloc_limit_reset(d);
@@ -128,6 +132,8 @@ alqi_heap_quota_end(struct alqi_domain *d)
 
     if (d->young.promised_pools == 0)
         return true;
+    /* .inv.quota: without a quota all of it is open. */
+    ALQI_ASSERT(d->young.has_quota || open == d->young.plan_bytes);
     if (open >= d->young.plan_bytes) {
         __atomic_add_fetch(left, open - d->young.plan_bytes, __ATOMIC_RELAXED);
         return true;

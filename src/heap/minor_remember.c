@@ -61,6 +61,8 @@ alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field)
 {
     struct alqi_heap_remembered *r = &d->remembered;
 
+    /* .inv.remember: the field is of the major heap. */
+    ALQI_DEBUG((uintptr_t)field - d->pub.young_base >= d->pub.young_bytes);
     alqi_heap_escape(d->heap);
     alqi_heap_remember_in(d, r, field);
     /* The set has as many words as the minor heap: collecting is cheaper. */
@@ -81,6 +83,7 @@ alqi_heap_remember_clear(struct alqi_domain *d)
 void
 alqi_heap_remember_drop(struct alqi_domain *d)
 {
+    ALQI_ASSERT(d->remembered.n == 0 && d->stays.n == 0); /* .inv.remember */
     free(d->remembered.fields);
     free(d->stays.fields);
     d->stays = (struct alqi_heap_remembered){0};

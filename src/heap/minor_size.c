@@ -7,7 +7,9 @@
  * has shorter pauses, if not many more survive.  A failed trial doubles the
  * time until the next; a great change of survival ends the wait.  A size that
  * the program has chosen is not touched.  The policy is one for all domains
- * while they are collected together, else one for each. */
+ * while they are collected together, else one for each.
+ *
+ * Keeps .inv.size: Each size that is tried is whole chunks. */
 #include "heap/pool_area.h"
 #include "heap/minor_size.h"
 #include "heap/pin.h"
@@ -38,6 +40,15 @@ enum {
 #define FAR_BETTER 0.5
 /* A pause that is over the limit may grow by that, for a better survival. */
 #define AS_LONG 1.5
+
+/* Whether so many bytes may be a minor heap's (.inv.size). */
+static bool
+is_size(uintptr_t bytes)
+{
+    return bytes >= ALQI_HEAP_CHUNK_BYTES &&
+           bytes <= ALQI_HEAP_MINOR_BYTES_MAX &&
+           bytes % ALQI_HEAP_CHUNK_BYTES == 0;
+}
 
 /* Begins with a stable size that nothing is known of; the first window ends
  * with the first trial, if one is promising. */
@@ -83,6 +94,7 @@ most_bytes(const struct alqi_heap *heap)
 static void
 try_size(struct alqi_heap_minor_size *n, uintptr_t bytes)
 {
+    ALQI_ASSERT(is_size(bytes)); /* .inv.size */
     n->stable_bytes = n->bytes;
     n->bytes = bytes;
     n->tried_half = bytes < n->stable_bytes;
@@ -107,6 +119,7 @@ adopt_size(struct alqi_heap_minor_size *n, double survival, double pause_words)
 static void
 give_up(struct alqi_heap_minor_size *n)
 {
+    ALQI_ASSERT(is_size(n->stable_bytes)); /* .inv.size */
     if (n->bytes > n->stable_bytes)
         n->up = n->up < UP_MAX ? n->up + UP_STEP : 1;
     n->bytes = n->stable_bytes;
@@ -133,6 +146,14 @@ further_bytes(const struct alqi_heap_minor_size *n, uintptr_t most)
     return bytes < most ? bytes : most;
 }
 
+/* Half of the size, in whole chunks (.inv.size): pools are promised for whole
+ * chunks (alqi_heap_minor_need). */
+static uintptr_t
+half_bytes(const struct alqi_heap_minor_size *n)
+{
+    return n->bytes / 2 & ~(uintptr_t)(ALQI_HEAP_CHUNK_BYTES - 1);
+}
+
 /* Begins the next trial, if one is promising.
  *
  * Half the size, if pauses are long; more, if the survival matters.  If both
@@ -142,8 +163,9 @@ choose(const struct alqi_heap *heap, struct alqi_heap_minor_size *n)
 {
     bool is_long = n->pause_words > PAUSE_WORDS;
     uintptr_t most = most_bytes(heap);
-    if (is_long && !n->tried_half && n->bytes / 2 >= BYTES_LEAST)
-        try_size(n, n->bytes / 2);
+
+    if (is_long && !n->tried_half && half_bytes(n) >= BYTES_LEAST)
+        try_size(n, half_bytes(n));
     else if (n->survival > MATTERS && n->bytes * 2 <= most)
         try_size(n, further_bytes(n, most));
     else
@@ -201,8 +223,9 @@ look_again(const struct alqi_heap *heap, struct alqi_heap_minor_size *n,
         adopt_size(n, survival, pause_words);
     n->survival = survival;
     n->pause_words = pause_words;
+    ALQI_ASSERT(n->stable_bytes == 0 && is_size(n->bytes)); /* .inv.size */
     if (n->bytes > most_bytes(heap))
-        n->bytes /= 2;
+        n->bytes = half_bytes(n);
     else if (n->wait > 0)
         n->wait--;
     else

@@ -5,7 +5,10 @@
  * window of collections each: half for shorter pauses, double and more for
  * fewer words promoted.  Domains whose programs leave the choice have one size
  * together while they are collected together, and one each while they are
- * collected alone (minor_local.h). */
+ * collected alone (minor_local.h).
+ *
+ * .inv.size  A size is whole chunks, at least one, at most
+ *            ALQI_HEAP_MINOR_BYTES_MAX. */
 #ifndef ALQI_HEAP_MINOR_SIZE_H
 #define ALQI_HEAP_MINOR_SIZE_H
 

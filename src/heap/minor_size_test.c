@@ -52,6 +52,7 @@ run(survivors_fn *survivors, unsigned n)
     for (i = 0; i < n; i++) {
         uintptr_t bytes = alqi_heap_minor_size_bytes(&d);
 
+        assert_int_equal(bytes % ALQI_HEAP_CHUNK_BYTES, 0); /* .inv.size */
         d.sums.counts.minor_words += bytes / 8;
         d.sums.counts.promoted_words +=
             (uint64_t)survivors((double)bytes, i) / ALQ_WORD_BYTES;
@@ -90,6 +91,15 @@ half_a_tree(double bytes, unsigned turn)
     if (bytes < tree)
         return bytes * (1 - bytes / (2 * tree));
     return tree / 2 * (turn % 3);
+}
+
+/* Far fewer survive from 151 chunks on, which is what the longest pause leads
+ * to where 0.4215 survive: an odd number, half of which is tried later. */
+static double
+less_from_151_chunks(double bytes, unsigned turn)
+{
+    (void)turn;
+    return (bytes < 151.0 * ALQI_HEAP_CHUNK_BYTES ? 0.4215 : 0.2) * bytes;
 }
 
 static void
@@ -180,6 +190,18 @@ a_fixed_size_is_fixed(void **state)
     assert_true(heap.young.policy.bytes == 2 * MB);
 }
 
+/* .inv.size, in `run`: also of half of an odd number of chunks. */
+static void
+each_size_is_whole_chunks(void **state)
+{
+    struct result r;
+
+    (void)state;
+    start(400 * (uintptr_t)MB);
+    r = run(less_from_151_chunks, COLLECTIONS);
+    assert_true(r.most >= (uintptr_t)151 * ALQI_HEAP_CHUNK_BYTES);
+}
+
 /* Two domains, one of which ends: the counts fall. */
 static void
 domains_come_and_go(void **state)
@@ -237,6 +259,7 @@ main(void)
         cmocka_unit_test(the_heap_bounds_it),
         cmocka_unit_test(it_follows_the_program),
         cmocka_unit_test(a_fixed_size_is_fixed),
+        cmocka_unit_test(each_size_is_whole_chunks),
         cmocka_unit_test(domains_come_and_go),
         cmocka_unit_test(trimmed_is_what_nobody_needed),
     };

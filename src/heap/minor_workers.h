@@ -12,7 +12,9 @@
  *             It has a place for each block of all minor heaps, and PLACES
  *             more: ranges of fields are put in only while it has fewer than
  *             OFFERS_MAX ranges, and each worker may put in one beyond, and
- *             give GET_MAX back. */
+ *             give GET_MAX back.
+ * .inv.round  n_idle is 0 when a round begins and when it has ended, and n only
+ *             when the queue is empty. */
 #ifndef ALQI_HEAP_MINOR_WORKERS_H
 #define ALQI_HEAP_MINOR_WORKERS_H
 

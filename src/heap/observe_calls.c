@@ -24,6 +24,7 @@ draw_from(struct alqi_domain *d, uintptr_t at)
 {
     const struct alqi_heap_observer *to = &d->heap->observer;
 
+    ALQI_ASSERT(d->observed.trigger == 0); /* .inv.trigger: none is dropped */
     if (ALQI_LIKELY(to->hooks == NULL) || to->hooks->skip_words == NULL)
         return;
     d->observed.drawn_for = d->threads.running;
@@ -195,7 +196,7 @@ alqi_heap_observe_stop(struct alqi_domain *d)
 alq_value
 alqi_heap_observe_forward(const struct alqi_domain *d, alq_value young)
 {
-    ALQI_ASSERT(alqi_heap_is_young(d, young));
+    ALQI_ASSERT(alqi_heap_is_young(d, young)); /* .inv.once: then after_major */
     return alqi_heap_promoted(young);
 }
 
@@ -204,6 +205,8 @@ alqi_heap_observe_forward(const struct alqi_domain *d, alq_value young)
 bool
 alqi_heap_observe_is_marked(const struct alqi_domain *d, alq_value old)
 {
-    ALQI_ASSERT(!alqi_heap_is_young(d, old));
+    ALQI_ASSERT(!alqi_heap_is_young(d, old)); /* .inv.once: then after_minor */
+    ALQI_ASSERT(d->heap->weak_phase.step ==
+                ALQI_HEAP_WEAK_PHASE_DONE); /* .inv.phase: all is marked */
     return !alqi_heap_mark_is_white(d, old);
 }

@@ -127,7 +127,7 @@ static inline void
 alqi_heap_observed_trigger_set(struct alqi_domain *d, uintptr_t at,
                                uint64_t gap)
 {
-    ALQI_ASSERT(gap >= 1);
+    ALQI_ASSERT(gap >= 1); /* .inv.trigger */
     d->observed.trigger = gap <= (at - d->young.start) / ALQ_WORD_BYTES
                               ? at - (gap - 1) * ALQ_WORD_BYTES
                               : 0;
@@ -153,6 +153,9 @@ alqi_heap_observed_sample_take(struct alqi_domain *d)
     uint64_t words =
         ((uintptr_t)d->pub.young_ptr - d->observed.trigger) / ALQ_WORD_BYTES;
 
+    ALQI_ASSERT(d->observed.trigger > d->young.start &&
+                d->observed.trigger <=
+                    (uintptr_t)d->pub.young_ptr); /* .inv.trigger */
     d->observed.trigger = 0;
     return words + 1;
 }

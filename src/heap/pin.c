@@ -5,6 +5,7 @@
  * table `retained`.  Outside of stops the tables are under the lock of pins.
  *
  * Keeps .inv.retained: Major fields that hold retained blocks are in `fields`.
+ * Keeps .inv.pinned: The index follows each entry that moves.
  * Keeps .inv.stay: There is memory for each block that may have to stay, before
  *   it has to: a place for each pin and each ambiguous word. */
 #include <stdlib.h>
@@ -88,6 +89,7 @@ void
 alqi_heap_pin_stack_remove(struct alqi_heap *heap, size_t words)
 {
     alqi_plat_lock(&heap->pins.lock);
+    ALQI_ASSERT(heap->pins.n_stack_words >= words); /* .inv.stay */
     heap->pins.n_stack_words -= words;
     alqi_plat_unlock(&heap->pins.lock);
 }
@@ -118,6 +120,7 @@ pin_locked(struct alqi_heap_pins *p, alq_value block)
 
     ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_PINS));
     if (alqi_base_map_get(&p->index, block, &at)) {
+        ALQI_ASSERT(p->entries[at].value == block); /* .inv.pinned */
         p->entries[at].count++;
         return true;
     }
@@ -125,6 +128,8 @@ pin_locked(struct alqi_heap_pins *p, alq_value block)
         !alqi_base_map_put(&p->index, block, p->n))
         return false;
     p->entries[p->n++] = (struct alqi_heap_pin){block, 1};
+    ALQI_ASSERT(p->n + p->n_retained + p->n_stack_words <=
+                p->retained_size); /* .inv.stay */
     return true;
 }
 
@@ -140,6 +145,8 @@ unpin_locked(struct alqi_heap_pins *p, alq_value block)
     ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_PINS));
     if (!alqi_base_map_get(&p->index, block, &at))
         return false;
+    ALQI_ASSERT(at < p->n && p->entries[at].value == block &&
+                p->entries[at].count > 0); /* .inv.pinned */
     if (--p->entries[at].count > 0)
         return true;
     alqi_base_map_take(&p->index, block, &at);
@@ -348,6 +355,7 @@ alqi_heap_pin_custom(struct alqi_heap *heap, alq_value block,
     struct alqi_heap_retained *retained =
         alqi_heap_pin_among(heap->pins.next, heap->pins.n_next, block);
 
+    ALQI_ASSERT(retained != NULL); /* .inv.stay: it was chosen to stay */
     retained->is_custom = true;
     retained->cost_words = cost_words;
 }
@@ -407,6 +415,7 @@ alqi_heap_pin_words_stw(struct alqi_heap *heap,
     size_t i;
 
     ALQI_ASSERT(alqi_heap_is_stopped(heap));
+    ALQI_ASSERT(!p->is_collecting && p->n_next == 0); /* .inv.hidden */
     for (i = 0; i < p->n; i++)
         visit(heap, p->entries[i].value);
     for (i = 0; i < p->fields.n; i++)

@@ -16,6 +16,14 @@
  * Pins are the heap's: they outlive the domain that made them, as retained
  * blocks outlive the domain in whose slice they lie.
  *
+ * .inv.pinned  `index` leads from each pinned block to its entry, which has at
+ *              least one pin.
+ * .inv.sorted  `retained`, and `next` once it is complete, are in the order of
+ *              addresses, each block once.
+ * .inv.hidden  During a minor collection that some block outlasts, each block
+ *              of `next` has header 0 and its own address in field 0, from
+ *              begin to end (pin_retain.h).  At other times `next` is empty.
+ *
  * .inv.stay  An entry is ready for each block that may have to stay: room is
  *            made for a pin, and for each word of a conservative stack.
  * .inv.fragmented  Where retained blocks leave too little room a minor heap is

@@ -7,7 +7,9 @@
  *
  * Keeps .inv.retained: At the end `fields` loses what is not young any more,
  *   and gets what the workers found.
- * Keeps .inv.room: Nothing is promoted for which there is no memory. */
+ * Keeps .inv.room: Nothing is promoted for which there is no memory.
+ * Keeps .inv.hidden, .inv.sorted: `next` is sorted, then hidden, and shown
+ *   again when nothing more is promoted. */
 #include <stdlib.h>
 
 #include "heap/root_ambiguous.h"
@@ -126,6 +128,7 @@ hide(struct alqi_heap_retained *to)
 {
     alqi_heap_word *block = (alqi_heap_word *)to->block;
 
+    ALQI_ASSERT(block[-1] != 0); /* .inv.hidden: it is no block that moved */
     to->header = block[-1];
     to->first = block[0];
     block[-1] = 0;
@@ -149,6 +152,8 @@ hide_all(struct alqi_heap_pins *p)
             p->next[i] = p->retained[before];
             p->retained[before].is_custom = false;
         }
+        ALQI_ASSERT(i == 0 ||
+                    p->next[i - 1].block < p->next[i].block); /* .inv.sorted */
         hide(&p->next[i]);
     }
 }
@@ -162,6 +167,7 @@ alqi_heap_pin_retain_begin_stw(struct alqi_domain *leader)
     struct alqi_heap_pins *p = &heap->pins;
 
     ALQI_ASSERT(alqi_heap_is_stopped(leader->heap));
+    ALQI_ASSERT(!p->is_collecting && p->n_next == 0); /* .inv.hidden */
     if (heap->young.is_any)
         alqi_heap_ambiguous_young_stw(leader, next_add);
     pinned_stay(leader);
@@ -247,6 +253,18 @@ fields_end(struct alqi_domain *self)
         fields_unique(r);
 }
 
+/* Stops the program unless each field of the set holds a retained block. */
+static void
+fields_check(const struct alqi_heap *heap)
+{
+    const struct alqi_heap_remembered *r = &heap->pins.fields;
+    size_t i;
+
+    for (i = 0; i < r->n; i++)
+        ALQI_ASSERT(
+            alqi_heap_pin_is_retained(heap, *r->fields[i])); /* .inv.retained */
+}
+
 /* Charges for a custom block that has been promoted, or finalises one that has
  * died.  Of a block that is not retained any more. */
 static void
@@ -278,6 +296,8 @@ alqi_heap_pin_retain_end_stw(struct alqi_domain *self)
     for (i = 0; i < p->n_next; i++) {
         alqi_heap_word *block = (alqi_heap_word *)p->next[i].block;
 
+        ALQI_ASSERT(block[-1] == 0 &&
+                    block[0] == p->next[i].block); /* .inv.hidden */
         block[-1] = p->next[i].header;
         block[0] = p->next[i].first;
     }
@@ -287,6 +307,8 @@ alqi_heap_pin_retain_end_stw(struct alqi_domain *self)
     p->next = before;
     p->n_next = 0;
     p->is_collecting = false;
+    if (ALQI_CHECKS >= 2)
+        fields_check(self->heap);
 }
 
 /* ---- the cycle ---------------------------------------------------------- */
@@ -355,6 +377,7 @@ alqi_heap_pin_retain_after_marking_stw(struct alqi_heap *heap)
     unsigned i;
 
     ALQI_ASSERT(alqi_heap_is_stopped(heap));
+    ALQI_ASSERT(heap->cycle.phase == ALQI_HEAP_MARK); /* .inv.colour */
     if (r->n == 0)
         return;
     leave_pools(heap, r);

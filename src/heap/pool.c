@@ -7,8 +7,9 @@
  * their addresses, so a local allocation buffer is one range.  The domain that
  * has the pool calls; nothing here is locked.
  *
- * A free slot has header 0.  In dbg and hard builds its other words are
- * poisoned, but for the range's second word, which is its link. */
+ * Keeps .inv.free: Sweeping clears the header of a dead block, and links the
+ *   ranges upwards.  In dbg and hard builds the other words of a free slot are
+ *   poisoned, but for the range's second word, which is its link. */
 #include "heap/pool.h"
 #include "heap/pool_class.h"
 
@@ -42,14 +43,19 @@ alqi_heap_pool_range_take(struct alqi_heap_pool *pool, unsigned size_class,
 
     if (pool->first_range == 0)
         return false;
-    ALQI_ASSERT(range[0] == 0);
+    ALQI_ASSERT(range[0] == 0); /* .inv.free */
     word = range[1];
+    /* .inv.free: the next range lies behind this one. */
+    ALQI_ASSERT(word >> 16 == 0 || word >> 16 > pool->first_range);
     pool->first_range = (uint32_t)(word >> 16);
     __builtin_prefetch((alqi_heap_word *)pool + pool->first_range, 1);
     __builtin_prefetch((char *)range + RANGE_AHEAD_BYTES, 1);
     out->start = (uintptr_t)range;
     out->end = (uintptr_t)(range +
                            (word & 0xFFFF) * alqi_heap_class_words[size_class]);
+    ALQI_ASSERT(out->start < out->end &&
+                out->end <=
+                    (uintptr_t)pool + ALQI_HEAP_POOL_BYTES); /* .inv.free */
     return true;
 }
 
@@ -62,6 +68,10 @@ alqi_heap_pool_range_return(struct alqi_heap_pool *pool, unsigned size_class,
     alqi_heap_word *first = (alqi_heap_word *)range.start;
     uintptr_t words = (range.end - range.start) / ALQ_WORD_BYTES;
 
+    ALQI_ASSERT(range.start < range.end && first[0] == 0); /* .inv.free */
+    /* .inv.free: it goes in front of the others. */
+    ALQI_ASSERT(pool->first_range == 0 ||
+                first < (alqi_heap_word *)pool + pool->first_range);
     first[1] = range_word(pool->first_range,
                           words / alqi_heap_class_words[size_class]);
     pool->first_range = (uint32_t)(first - (alqi_heap_word *)pool);
@@ -150,5 +160,6 @@ alqi_heap_pool_sweep(struct alqi_heap_pool *pool, unsigned size_class,
         n_free += n;
     }
     pool->n_free = (uint32_t)n_free;
+    ALQI_ASSERT((pool->first_range == 0) == (n_free == 0)); /* .inv.free */
     return pool->n_free;
 }

@@ -8,7 +8,10 @@
  * system's, and is not counted as the heap's.
  *
  * Keeps .inv.room: alqi_heap_area_ready makes pools accessible before they are
- *   promised, and no pool is made inaccessible again. */
+ *   promised, and no pool is made inaccessible again.
+ * Keeps .inv.pools: The counters change together, under the lock.
+ * Keeps .inv.kind: A pool's byte is set when it is taken, and cleared before it
+ *   is free. */
 #include "heap/pool_area.h"
 #include "heap/pool_class.h"
 #include "heap/pool_policy.h"
@@ -85,6 +88,30 @@ n_pools(const struct alqi_heap_area *area)
     return area->major_bytes >> ALQI_HEAP_POOL_SHIFT;
 }
 
+/* Stops the program unless the counters agree (.inv.pools). */
+static void
+counts_check_locked(const struct alqi_heap_area *area)
+{
+    ALQI_ASSERT(area->n_returned <= area->n_free);      /* .inv.pools */
+    ALQI_ASSERT(area->n_free <= area->n_frontier);      /* .inv.pools */
+    ALQI_ASSERT(area->n_frontier <= area->n_committed); /* .inv.pools */
+    ALQI_ASSERT(area->n_committed <= n_pools(area));    /* .inv.pools */
+}
+
+/* Whether each slot of a pool for the class has header 0 (.inv.free). */
+static bool
+is_cleared(const struct alqi_heap_pool *pool, unsigned size_class)
+{
+    const alqi_heap_word *slot =
+        (const alqi_heap_word *)pool + ALQI_HEAP_POOL_HEAD_WORDS;
+    unsigned i;
+
+    for (i = 0; i < alqi_heap_class_slots(size_class); i++)
+        if (slot[(size_t)i * alqi_heap_class_words[size_class]] != 0)
+            return false;
+    return true;
+}
+
 /* Reserves the address space and maps the tables, a byte and an index for each
  * pool; false: nothing stays mapped.  Pages of the tables that are never
  * touched cost nothing. */
@@ -152,6 +179,7 @@ commit(struct alqi_heap_area *area, size_t n)
         return false;
     }
     area->n_committed += n;
+    counts_check_locked(area);
     return true;
 }
 
@@ -270,6 +298,7 @@ take_locked(struct alqi_heap_area *area, bool *is_fresh)
     least_update(area);
     __atomic_store_n(&area->n_used, area->n_frontier - area->n_free,
                      __ATOMIC_RELAXED);
+    counts_check_locked(area);
     return pool;
 }
 
@@ -300,6 +329,10 @@ alqi_heap_area_take(struct alqi_heap_area *area, unsigned size_class,
         alqi_plat_space_touch(pool, ALQI_HEAP_POOL_BYTES);
     else
         clear_slots(pool, size_class);
+    ALQI_ASSERT(alqi_heap_area_kind(area, (uintptr_t)pool) ==
+                0); /* .inv.kind */
+    if (ALQI_CHECKS >= 2)
+        ALQI_ASSERT(is_cleared(pool, size_class)); /* .inv.free */
     kind_set(
         area, pool,
         (uint8_t)((size_class + 1) | (no_scan ? ALQI_HEAP_KIND_NO_SCAN : 0)));
@@ -313,8 +346,12 @@ alqi_heap_area_take(struct alqi_heap_area *area, unsigned size_class,
 void
 alqi_heap_area_give(struct alqi_heap_area *area, struct alqi_heap_pool *pool)
 {
-    ALQI_ASSERT(alqi_heap_area_kind(area, (uintptr_t)pool) != 0);
+    ALQI_ASSERT(alqi_heap_area_kind(area, (uintptr_t)pool) !=
+                0); /* .inv.kind */
     pool->cleared = alqi_heap_area_class(area, (uintptr_t)pool) + 1;
+    if (ALQI_CHECKS >= 2)
+        ALQI_ASSERT(
+            is_cleared(pool, (unsigned)pool->cleared - 1)); /* .inv.free */
     kind_set(area, pool, 0);
     alqi_plat_lock(&area->lock);
     pool->next = area->free;
@@ -322,6 +359,7 @@ alqi_heap_area_give(struct alqi_heap_area *area, struct alqi_heap_pool *pool)
     area->n_free++;
     __atomic_store_n(&area->n_used, area->n_frontier - area->n_free,
                      __ATOMIC_RELAXED);
+    counts_check_locked(area);
     alqi_plat_unlock(&area->lock);
 }
 
@@ -391,6 +429,7 @@ return_surplus_locked(struct alqi_heap_area *area)
     while (pool != NULL)
         pool = return_neighbours(area, pool);
     least_update(area);
+    counts_check_locked(area);
     return n;
 }
 
@@ -433,6 +472,7 @@ return_first_locked(struct alqi_heap_area *area, size_t n_most)
         alqi_plat_space_empty((void *)start, end - start);
     __atomic_store_n(&area->n_returned, area->n_returned + n, __ATOMIC_RELAXED);
     least_update(area);
+    counts_check_locked(area);
     return n;
 }
 

@@ -120,6 +120,8 @@ alqi_heap_area_is_emptied(const struct alqi_heap_area *area, uintptr_t address)
 static inline unsigned
 alqi_heap_area_class(const struct alqi_heap_area *area, uintptr_t address)
 {
+    ALQI_DEBUG((alqi_heap_area_kind(area, address) & ALQI_HEAP_KIND_CLASS) !=
+               0); /* .inv.kind */
     return (alqi_heap_area_kind(area, address) & ALQI_HEAP_KIND_CLASS) - 1u;
 }
 

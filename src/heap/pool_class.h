@@ -1,5 +1,9 @@
 /* pool_class.h -- sizes of slots: OCaml's 32 classes and four for larger
- * blocks, so that every young block fits into a pool */
+ * blocks, so that every young block fits into a pool
+ *
+ * .inv.class  The class of a size is the smallest whose slots it fits in; each
+ *             size up to ALQI_HEAP_CLASS_WORDS_MAX has one, up to 8 words the
+ *             class is the size - 1. */
 #ifndef ALQI_HEAP_POOL_CLASS_H
 #define ALQI_HEAP_POOL_CLASS_H
 
@@ -18,6 +22,8 @@ extern const uint8_t alqi_heap_class_table[ALQI_HEAP_CLASS_WORDS_MAX + 1]
 static inline unsigned
 alqi_heap_class_of(size_t words)
 {
+    ALQI_DEBUG(words >= 1 &&
+               words <= ALQI_HEAP_CLASS_WORDS_MAX); /* .inv.class */
     return alqi_heap_class_table[words];
 }
 

@@ -3,7 +3,9 @@
  * First fit fills the pool of the lowest address next, best fit the one with
  * the fewest free slots.  A bottom-up merge sort of the linked list `avail`,
  * once for each change, when the next pool is taken: no memory is needed, and
- * no recursion. */
+ * no recursion.
+ *
+ * Keeps .inv.policy: Sorting leaves the list in order. */
 #include "heap/pool_policy.h"
 
 /* The order of two pools.  Addresses decide between equals, so the order is
@@ -35,6 +37,16 @@ merge(struct alqi_heap_pool *a, struct alqi_heap_pool *b,
     return first;
 }
 
+/* Whether the list is in the policy's order. */
+static bool
+is_sorted(const struct alqi_heap_pool *pool, enum alq_gc_policy policy)
+{
+    for (; pool != NULL && pool->next != NULL; pool = pool->next)
+        if (!is_before(pool, pool->next, policy))
+            return false;
+    return true;
+}
+
 /* Sorts `avail`.  sorted[i] has 2^i pools or none, as the digits of a number,
  * and each pool is an addition of one with its carries. */
 void
@@ -58,4 +70,6 @@ alqi_heap_policy_sort(struct alqi_heap_lists *lists, enum alq_gc_policy policy)
         all = merge(sorted[i], all, policy);
     lists->avail = all;
     lists->disordered = false;
+    if (ALQI_CHECKS >= 2)
+        ALQI_ASSERT(is_sorted(all, policy)); /* .inv.policy */
 }

@@ -3,7 +3,14 @@
  * A pool is 32 KiB of slots of one size.  A slot in use begins with its block's
  * header; a free slot has header 0.  Free slots side by side are a free range:
  * the second word of its first slot links to the pool's next range and has the
- * number of slots. */
+ * number of slots.
+ *
+ * .inv.free   A free slot has header 0.  The ranges of a pool are in the order
+ *             of addresses, each of one slot at least, within the pool.
+ * .inv.kind   kinds[i] is 0 while pool i is free or untouched, else it says the
+ *             class and kind of the list that has the pool.
+ * .inv.pools  n_returned <= n_free <= n_frontier <= n_committed <= pools of the
+ *             reservation. */
 #ifndef ALQI_HEAP_POOL_STATE_H
 #define ALQI_HEAP_POOL_STATE_H
 

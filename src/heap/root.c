@@ -5,6 +5,7 @@
  * in pages; a minor collection visits only pages that may hold a young value.
  *
  * Keeps .inv.own: A domain's roots are read by its holder.
+ * Keeps .inv.boxes: Storing a young value notes it in the root's page.
  * Keeps .inv.private: Adding a global escapes the young blocks, since every
  *   domain may read what is in it. */
 #include "heap/list.h"
@@ -99,6 +100,7 @@ alqi_heap_root_new(struct alqi_domain *d, alq_value v)
     if (roots->free_box == 0 && !page_new(roots))
         return NULL;
     root = (struct alq_root *)(roots->free_box - 1);
+    ALQI_ASSERT(root->value == 0 || root->value % 2 == 1); /* .inv.boxes */
     roots->free_box = root->value;
     use_set(roots, root, true);
     alqi_heap_root_set(d, root, v);
@@ -149,6 +151,7 @@ boxes_visit(struct alqi_domain *d, bool young_only, alqi_heap_visit_fn *visit,
     unsigned i;
 
     for (page = d->roots.boxes; page != NULL; page = page->next) {
+        ALQI_DEBUG(page->may_be_young || !has_young(d, page)); /* .inv.boxes */
         if (young_only && !page->may_be_young)
             continue;
         for (i = 0; i < ALQI_HEAP_BOXES; i++)
@@ -318,8 +321,11 @@ alqi_heap_roots_visit(struct alqi_domain *d, bool young_only,
     alq_value *slot;
 
     frames_visit(d->pub.frames, visit, arg);
-    for (thread = d->threads.all; thread != NULL; thread = thread->next)
+    for (thread = d->threads.all; thread != NULL; thread = thread->next) {
+        ALQI_ASSERT(thread != d->threads.running ||
+                    thread->frames == NULL); /* .inv.frames */
         frames_visit(thread->frames, visit, arg);
+    }
     for (range = d->roots.ranges; range != NULL; range = range->next)
         for (slot = range->base; slot < *range->top; slot++)
             visit(arg, slot);

@@ -5,7 +5,9 @@
  * block is darkened.  Compaction: its pool is held.
  *
  * Keeps .inv.frozen: The words are those of when the thread last ran its
- *   domain. */
+ *   domain.
+ * Keeps .inv.clean: Each domain's bits are cleared when its blocks are found.
+ */
 #include <string.h>
 
 #include "heap/root_ambiguous.h"
@@ -121,6 +123,7 @@ escape_new(struct alqi_domain *of, stay_fn *stay)
             at = end;
             end = at + alqi_heap_words(*(alqi_heap_word *)at) * ALQ_WORD_BYTES;
         }
+        ALQI_ASSERT(end <= of->young.end); /* .inv.open: blocks lie close */
         show(of, at + ALQ_WORD_BYTES, stay);
         at = end;
     }
@@ -173,8 +176,9 @@ alqi_heap_ambiguous_young_stw(struct alqi_domain *leader, stay_fn *stay)
     if (!alqi_heap_stack_is_any(heap))
         return;
     for (i = 0; i < heap->n_slots; i++)
-        alqi_heap_stack_words_stw(heap->domains[i], heap->area.young_base,
-                                  heap->area.young_bytes, note_word, heap);
+        ALQI_ASSERT(heap->domains[i]->ambiguous.to == 0); /* .inv.clean */
+    alqi_heap_stack_words_stw(heap->domains[i], heap->area.young_base,
+                              heap->area.young_bytes, note_word, heap);
     for (i = 0; i < heap->n_slots; i++) {
         of = heap->domains[i];
         if (of->ambiguous.to == 0)
@@ -250,7 +254,7 @@ alqi_heap_ambiguous_darken_stw(struct alqi_domain *of)
     const struct alqi_heap_large_index *x = &of->heap->large.index;
 
     ALQI_ASSERT(alqi_heap_is_stopped(of->heap));
-    ALQI_ASSERT(of->heap->cycle.phase == ALQI_HEAP_MARK);
+    ALQI_ASSERT(of->heap->cycle.phase == ALQI_HEAP_MARK); /* .inv.snapshot */
     if (!alqi_heap_stack_is_any(of->heap))
         return;
     alqi_heap_stack_words_stw(of, of->heap->area.major_base,
@@ -289,6 +293,7 @@ alqi_heap_ambiguous_words_stw(struct alqi_heap *heap,
     unsigned i;
 
     ALQI_ASSERT(alqi_heap_is_stopped(heap));
+    ALQI_ASSERT(heap->cycle.phase == ALQI_HEAP_SWEPT); /* .inv.swept: in_pool */
     for (i = 0; i < heap->n_slots && alqi_heap_stack_is_any(heap); i++)
         alqi_heap_stack_words_stw(heap->domains[i], heap->area.major_base,
                                   heap->area.major_bytes, escape_in_pool, &s);

@@ -5,7 +5,10 @@
  *
  * A word leads to a block if it is the address of its first field, or of a
  * byte behind that up to its end, where C code may point.  Each word is looked
- * up as if it were one less.  In stops alone. */
+ * up as if it were one less.  In stops alone.
+ *
+ * .inv.clean  No bit of the map of young words is set but while the young
+ *             blocks that words lead to are looked for. */
 #ifndef ALQI_HEAP_ROOT_AMBIGUOUS_H
 #define ALQI_HEAP_ROOT_AMBIGUOUS_H
 

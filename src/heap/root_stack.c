@@ -82,6 +82,8 @@ alqi_heap_stack_end(struct alq_thread *thread)
 
     if (thread->stack == NULL)
         return;
+    ALQI_ASSERT(thread->domain->threads.running == thread); /* .inv.frozen */
+    ALQI_ASSERT(alqi_heap_stack_is_any(heap));              /* .inv.stay */
     alqi_heap_pin_stack_remove(heap, thread->stack->n_words);
     free(thread->stack);
     thread->stack = NULL;
@@ -197,10 +199,12 @@ alqi_heap_stack_leave(struct alq_thread *thread)
     uintptr_t sp = alqi_plat_registers(s->registers);
     size_t n = (s->end - sp) / ALQ_WORD_BYTES;
 
-    ALQI_ASSERT(sp >= s->start && sp < s->end); /* no other stack */
+    /* .inv.frozen: on no other stack */
+    ALQI_ASSERT(sp >= s->start && sp < s->end);
     if (n > ALQI_HEAP_STACK_COPIED)
         n = ALQI_HEAP_STACK_COPIED;
     words_copy(s->copied, sp, n);
     s->n_copied = n;
     s->from = sp + n * ALQ_WORD_BYTES;
+    ALQI_ASSERT(s->from <= s->end); /* .inv.frozen */
 }

@@ -64,7 +64,8 @@ alqi_heap_stack_note(struct alqi_domain *d)
         return;
     s->from = alqi_plat_registers(s->registers);
     s->n_copied = 0;
-    ALQI_ASSERT(s->from >= s->start && s->from < s->end); /* no other stack */
+    /* .inv.frozen: on no other stack */
+    ALQI_ASSERT(s->from >= s->start && s->from < s->end);
 }
 
 /* The thread gives its domain up. */

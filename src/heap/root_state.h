@@ -1,4 +1,8 @@
-/* root_state.h -- boxed roots, and the root set of a domain and of the heap */
+/* root_state.h -- boxed roots, and the root set of a domain and of the heap
+ *
+ * .inv.boxes  A boxed root that is free holds an odd word or 0, the link of the
+ *             free list.  A page whose may_be_young is 0 has no root that leads
+ *             to a young block. */
 #ifndef ALQI_HEAP_ROOT_STATE_H
 #define ALQI_HEAP_ROOT_STATE_H
 

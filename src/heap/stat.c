@@ -212,6 +212,8 @@ look(struct alqi_domain *leader)
         large(leader, s, d->large.all);
         large(leader, s, d->large.unswept);
     }
+    ALQI_ASSERT(s->heap_words ==
+                s->live_words + s->free_words + s->fragments); /* .inv.words */
 }
 
 /* Ends the stop after its only step. */

@@ -184,6 +184,7 @@ count_young(const struct alqi_domain *d)
                     ALQ_CENSUS_YOUNG);
         at += alqi_heap_words(header) * ALQ_WORD_BYTES;
     }
+    ALQI_ASSERT(at == d->young.end); /* .inv.open: blocks lie close */
 }
 
 /* Counts the retained blocks, which lie outside of open minor heaps. */

@@ -4,8 +4,10 @@
 
 #include <aliquot/gc.h>
 
-/* Counters alone, 64 bits each: stat_sums.h adds them word by word.  Each only
- * grows. */
+/* Counters alone, 64 bits each: stat_sums.h adds them word by word.
+ *
+ * .inv.grow  Each counter only grows, seen from outside of the call that
+ * changes it: a difference of two readings is what came in between. */
 struct alqi_heap_sums {
     struct alq_gc_counts counts;
     uint64_t slack_words; /* by which slots exceed their promoted blocks; they

@@ -44,8 +44,10 @@ alqi_heap_sums_take(struct alqi_heap_sums *from,
     const uint64_t *b = (const uint64_t *)take;
     size_t i;
 
-    for (i = 0; i < sizeof *from / sizeof *a; i++)
+    for (i = 0; i < sizeof *from / sizeof *a; i++) {
+        ALQI_DEBUG(a[i] >= b[i]); /* .inv.grow */
         a[i] -= b[i];
+    }
 }
 
 /* Makes the counters of all domains readable by others. */

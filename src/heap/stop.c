@@ -9,7 +9,8 @@
  * Keeps .inv.own: Data of a domain are touched by its holder.
  * Keeps .inv.stop: While a step runs no domain is RUNNING.
  * Keeps .inv.share: Each share of a step is done once.
- * Keeps .inv.back: A domain that its thread waits for is not taken again. */
+ * Keeps .inv.back: A domain that its thread waits for is not taken again.
+ * Keeps .inv.states: A state changes by the steps of stop.h alone. */
 #include "heap/event.h"
 #include "heap/alloc_limit.h"
 #include "heap/domain_orphan.h"
@@ -23,15 +24,34 @@ state_of(const struct alqi_domain *d)
     return __atomic_load_n(&d->state, __ATOMIC_SEQ_CST);
 }
 
+/* Whether a plain store may take a domain from one state to the other: the
+ * first is a state that no other thread changes. */
+static bool
+is_plain_step(uint32_t from, enum alqi_heap_domain_state to)
+{
+    switch (from) {
+    case ALQI_HEAP_RUNNING:
+        return to == ALQI_HEAP_PARKED || to == ALQI_HEAP_BLOCKING ||
+               to == ALQI_HEAP_ENDING;
+    case ALQI_HEAP_PARKED:
+    case ALQI_HEAP_HELD_WANTED:
+        return to == ALQI_HEAP_RUNNING;
+    case ALQI_HEAP_ENDING:
+        return to == ALQI_HEAP_VACANT;
+    default:
+        return false;
+    }
+}
+
 static void
 state_set(struct alqi_domain *d, enum alqi_heap_domain_state state)
 {
+    ALQI_ASSERT(is_plain_step(state_of(d), state)); /* .inv.states */
     __atomic_store_n(&d->state, state, __ATOMIC_SEQ_CST);
 }
 
 /* Moves the domain from one state to another; false: it was in a third state,
- * and stays there.  A plain state_set is only for a state that no other thread
- * may change: RUNNING, PARKED, ENDING. */
+ * and stays there. */
 static bool
 state_change(struct alqi_domain *d, uint32_t from,
              enum alqi_heap_domain_state to)
@@ -90,6 +110,7 @@ lock_free(struct alqi_heap_stop *s)
 void
 alqi_heap_stop_unlock(struct alqi_heap *heap)
 {
+    ALQI_ASSERT(alqi_heap_stop_is_locked(heap)); /* .inv.stop */
     alqi_base_rank_pop_sigsafe(ALQI_RANK_HEAP_STOP);
     lock_free(&heap->stop);
 }
@@ -112,6 +133,7 @@ alqi_heap_stop_lock(struct alqi_heap *heap, struct alqi_domain *d)
             alqi_plat_sleep(&s->lock, 2);
         return;
     }
+    ALQI_ASSERT(state_of(d) == ALQI_HEAP_RUNNING); /* .inv.own */
     while (!lock_try(s)) {
         alqi_heap_stop_poll(d); /* the leader may wait for us */
         alqi_plat_yield();
@@ -131,8 +153,8 @@ alqi_heap_stop_give_back(struct alqi_domain *of)
 {
     if (state_change(of, ALQI_HEAP_HELD, ALQI_HEAP_BLOCKING))
         return;
-    ALQI_ASSERT(state_of(of) == ALQI_HEAP_HELD_WANTED);
-    state_set(of, ALQI_HEAP_RUNNING); /* .inv.back */
+    ALQI_ASSERT(state_of(of) == ALQI_HEAP_HELD_WANTED); /* .inv.back */
+    state_set(of, ALQI_HEAP_RUNNING);
     alqi_plat_wake(&of->state, 1);
 }
 
@@ -151,6 +173,7 @@ end_stop(struct alqi_heap *heap, uint32_t mine)
     bool others = s->n_inside > 1;
     unsigned i;
 
+    ALQI_ASSERT(s->step == NULL && s->waiting == 0); /* .inv.stop */
     __atomic_store_n(&s->request, 0, __ATOMIC_SEQ_CST);
     for (i = 0; i < heap->n_slots; i++) {
         struct alqi_domain *d = heap->domains[i];
@@ -167,6 +190,13 @@ end_stop(struct alqi_heap *heap, uint32_t mine)
 }
 
 /* ---- a step ------------------------------------------------------------- */
+
+/* Whether no program runs in the domain: it is parked, or the stop holds it. */
+static bool
+is_still(const struct alqi_domain *d)
+{
+    return state_of(d) == ALQI_HEAP_PARKED || alqi_heap_stop_is_held(d);
+}
 
 /* Whether the caller is the first to claim the share.  The exchange makes one
  * winner (.inv.share). */
@@ -191,8 +221,23 @@ shares(struct alqi_domain *self, const struct alqi_heap_stop_work *w)
         w->share(self, NULL);
     while ((i = __atomic_fetch_add(&heap->stop.next, 1, __ATOMIC_SEQ_CST)) <
            heap->n_slots)
-        if (claim(&heap->domains[i]->claimed))
+        if (claim(&heap->domains[i]->claimed)) {
+            ALQI_ASSERT(is_still(heap->domains[i])); /* .inv.stop */
             w->share(self, heap->domains[i]);
+        }
+}
+
+/* Whether each share of the step was claimed.  By the last one at the
+ * barrier. */
+static bool
+is_all_claimed(const struct alqi_heap *heap)
+{
+    unsigned i;
+
+    for (i = 0; i < heap->n_slots; i++)
+        if (__atomic_load_n(&heap->domains[i]->claimed, __ATOMIC_RELAXED) == 0)
+            return false;
+    return __atomic_load_n(&heap->stop.claimed, __ATOMIC_RELAXED) != 0;
 }
 
 /* Makes each share of the next step claimable; vacant slots count as claimed.
@@ -229,6 +274,8 @@ barrier(struct alqi_domain *self, const struct alqi_heap_stop_work *w)
         alqi_plat_wait_while(&s->turn, turn);
         return;
     }
+    ALQI_ASSERT(w->share == NULL ||
+                is_all_claimed(self->heap)); /* .inv.share */
     __atomic_store_n(&s->waiting, 0, __ATOMIC_RELAXED);
     s->step = w->last(self);
     if (s->step != NULL)
@@ -261,6 +308,7 @@ take_part(struct alqi_domain *self, uint32_t mine)
     const struct alqi_heap_stop_work *w;
 
     while ((w = s->step) != NULL) {
+        ALQI_ASSERT(state_of(self) == ALQI_HEAP_PARKED); /* .inv.stop */
         if (!w->is_limited || is_worker(self)) {
             if (w->share != NULL)
                 shares(self, w);
@@ -294,6 +342,7 @@ serve(struct alqi_domain *d)
     wake_leader(s);
     alqi_plat_wait_until(&s->go, mine);
     n = s->n_inside;
+    ALQI_ASSERT(n >= 2 && s->leader != d); /* .inv.stop: the leader waited */
     take_part(d, mine);
     alqi_heap_event_end(d, ALQ_EVENT_STOP, n, 0);
 }
@@ -348,7 +397,7 @@ collect(struct alqi_heap_stop *s, struct alqi_domain *d)
     for (;;) {
         __atomic_exchange_n(&s->arrived, 0, __ATOMIC_SEQ_CST);
         state = state_of(d);
-        ALQI_ASSERT(state != ALQI_HEAP_STARTING);
+        ALQI_ASSERT(state != ALQI_HEAP_STARTING); /* .inv.states */
         if (state == ALQI_HEAP_PARKED || state == ALQI_HEAP_VACANT)
             return;
         if (state != ALQI_HEAP_BLOCKING)
@@ -387,6 +436,7 @@ alqi_heap_stop_try(struct alqi_domain *d,
     uint32_t mine, n;
     unsigned i;
 
+    ALQI_ASSERT(state_of(d) == ALQI_HEAP_RUNNING); /* .inv.own */
     if (!lock_try(s)) {
         alqi_heap_stop_poll(d);
         alqi_plat_yield();
@@ -399,9 +449,11 @@ alqi_heap_stop_try(struct alqi_domain *d,
     for (i = 0; i < heap->n_slots; i++)
         collect(s, heap->domains[i]);
     alqi_heap_orphan_adopt_stw(d);
+    ALQI_ASSERT(heap->orphans == NULL); /* .inv.handed: none ends in a stop */
     s->leader = d;
     s->step = first;
     s->n_inside = n = count_here(heap);
+    ALQI_ASSERT(n >= 1); /* .inv.stop: the leader takes part */
     s->n_workers = n;
     s->workers = 0;
     __atomic_store_n(&s->inside, s->n_inside, __ATOMIC_RELAXED);
@@ -425,7 +477,7 @@ alqi_heap_stop_try(struct alqi_domain *d,
 void
 alqi_heap_stop_leave(struct alqi_domain *d)
 {
-    ALQI_ASSERT(state_of(d) == ALQI_HEAP_RUNNING);
+    ALQI_ASSERT(state_of(d) == ALQI_HEAP_RUNNING); /* .inv.own */
     state_set(d, ALQI_HEAP_BLOCKING);
     look_for_leader(d);
 }
@@ -446,6 +498,7 @@ alqi_heap_stop_come_back(struct alqi_domain *d)
             alqi_heap_event_end(d, ALQ_EVENT_STOP, 0, 0);
             break;
         }
+    ALQI_ASSERT(state_of(d) == ALQI_HEAP_RUNNING); /* .inv.back */
     alqi_heap_stop_poll(d);
 }
 
@@ -466,7 +519,7 @@ alqi_heap_stop_take(struct alqi_domain *of)
 void
 alqi_heap_stop_ending(struct alqi_domain *d)
 {
-    ALQI_ASSERT(state_of(d) == ALQI_HEAP_RUNNING);
+    ALQI_ASSERT(state_of(d) == ALQI_HEAP_RUNNING); /* .inv.own */
     state_set(d, ALQI_HEAP_ENDING);
 }
 

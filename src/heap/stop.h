@@ -10,7 +10,12 @@
  *             claimer of its share.
  * .inv.stop   While a step runs no domain is RUNNING.
  * .inv.share  Each share of a step is done once.
- * .inv.back   A domain that its thread waits for is not taken once more. */
+ * .inv.back   A domain that its thread waits for is not taken once more.
+ * .inv.states A domain's state changes by these steps alone:
+ *             VACANT -> STARTING -> RUNNING or BLOCKING, RUNNING -> PARKED,
+ *             BLOCKING or ENDING, PARKED -> RUNNING, BLOCKING -> HELD or
+ *             RUNNING, HELD -> HELD_WANTED or BLOCKING, HELD_WANTED -> RUNNING,
+ *             ENDING or STARTING -> VACANT. */
 #ifndef ALQI_HEAP_STOP_H
 #define ALQI_HEAP_STOP_H
 
@@ -67,6 +72,14 @@ void alqi_heap_stop_come_back(struct alqi_domain *d);
 
 /* BLOCKING -> HELD, for a slice, by the thread of a domain that is RUNNING. */
 bool alqi_heap_stop_take(struct alqi_domain *of);
+/* Whether the domain is held, by a slice or a stop. */
+static inline bool
+alqi_heap_stop_is_held(const struct alqi_domain *of)
+{
+    uint32_t state = __atomic_load_n(&of->state, __ATOMIC_RELAXED);
+
+    return state == ALQI_HEAP_HELD || state == ALQI_HEAP_HELD_WANTED;
+}
 /* Back before the taker arrives, goes away or ends. */
 void alqi_heap_stop_give_back(struct alqi_domain *of);
 static inline bool
@@ -80,6 +93,11 @@ alqi_heap_stop_is_wanted(const struct alqi_domain *of)
  * that runs none, takes part in stops that come first. */
 void alqi_heap_stop_lock(struct alqi_heap *heap, struct alqi_domain *d);
 void alqi_heap_stop_unlock(struct alqi_heap *heap);
+static inline bool
+alqi_heap_stop_is_locked(const struct alqi_heap *heap)
+{
+    return __atomic_load_n(&heap->stop.lock, __ATOMIC_RELAXED) != 0;
+}
 
 /* RUNNING -> ENDING, then, with all handed over, ENDING -> VACANT. */
 void alqi_heap_stop_ending(struct alqi_domain *d);

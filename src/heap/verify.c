@@ -7,7 +7,9 @@
  *
  * Checks .inv.remember: Each major field with a young value is in a set.
  * Checks .inv.listed: Each weak block is in a list.
- * Checks .inv.phase: When MARK ends, marked blocks lead to marked ones only. */
+ * Checks .inv.phase: When MARK ends, marked blocks lead to marked ones only.
+ * Checks .inv.open, .inv.kind, .inv.free, .inv.colour, .inv.lab, .inv.swept of
+ *   each value, pool and buffer. */
 #include "heap/pool_area.h"
 #include "heap/pool_class.h"
 #include "heap/final.h"
@@ -44,15 +46,17 @@ young_value(struct alqi_domain *d, alq_value v)
     size_t slot = (v - d->pub.young_base) / ALQI_HEAP_MINOR_BYTES_MAX;
     struct alqi_domain *of;
 
-    HOLDS(slot < d->heap->n_slots);
+    HOLDS(slot < d->heap->n_slots); /* .inv.open */
     of = d->heap->domains[slot];
     if (!alqi_heap_pin_is_retained(d->heap, v)) {
-        HOLDS(alqi_heap_is_there(of));
-        HOLDS(v > (uintptr_t)of->pub.young_ptr && v < of->young.end);
+        HOLDS(alqi_heap_is_there(of)); /* .inv.open */
+        HOLDS(v > (uintptr_t)of->pub.young_ptr &&
+              v < of->young.end); /* .inv.open */
     }
-    HOLDS(alqi_heap_header(v) != 0);
     HOLDS(alqi_heap_colour(alqi_heap_header(v)) == ALQI_HEAP_COLOUR_NONE);
-    HOLDS(alqi_heap_words(alqi_heap_header(v)) > 1);
+    HOLDS(alqi_heap_header(v) != 0);                   /* .inv.claim */
+    HOLDS(alqi_heap_colour(alqi_heap_header(v)) == 0); /* .inv.claim */
+    HOLDS(alqi_heap_words(alqi_heap_header(v)) > 1);   /* .inv.claim */
 }
 
 /* A block in a pool: of a pool in use, at the place of a slot, and not free. */
@@ -63,13 +67,13 @@ pool_value(struct alqi_domain *d, alq_value v)
     uintptr_t pool = v & ~(uintptr_t)(ALQI_HEAP_POOL_BYTES - 1);
     uintptr_t at = (v - pool) / ALQ_WORD_BYTES - 1;
 
-    HOLDS(alqi_heap_area_index(area, v) < area->n_frontier);
-    HOLDS(alqi_heap_area_kind(area, v) != 0); /* not in a free pool */
-    HOLDS(at >= ALQI_HEAP_POOL_HEAD_WORDS);
+    HOLDS(alqi_heap_area_index(area, v) < area->n_frontier); /* .inv.pools */
+    HOLDS(alqi_heap_area_kind(area, v) != 0); /* .inv.kind: not a free pool */
+    HOLDS(at >= ALQI_HEAP_POOL_HEAD_WORDS);   /* .inv.kind */
     HOLDS((at - ALQI_HEAP_POOL_HEAD_WORDS) %
               alqi_heap_class_words[alqi_heap_area_class(area, v)] ==
-          0);
-    HOLDS(alqi_heap_header(v) != 0); /* not a free slot */
+          0);                        /* .inv.kind: at a slot's place */
+    HOLDS(alqi_heap_header(v) != 0); /* .inv.free: not a free slot */
 }
 
 /* A value that a root or a live block holds: an integer, or a block that is
@@ -79,7 +83,7 @@ value(struct alqi_domain *d, alq_value v)
 {
     if (!alq_is_block(v))
         return;
-    HOLDS(v % ALQ_WORD_BYTES == 0);
+    HOLDS(v % ALQ_WORD_BYTES == 0); /* .inv.free: no link, no poison */
     if (alqi_heap_is_young(d, v)) {
         young_value(d, v);
         return;
@@ -87,11 +91,12 @@ value(struct alqi_domain *d, alq_value v)
     if (alqi_heap_area_has(&d->heap->area, v))
         pool_value(d, v);
     else if (alqi_heap_large_around_stw(d->heap, v) != v) {
-        HOLDS(alqi_heap_colour(alqi_heap_header(v)) == ALQI_HEAP_COLOUR_STATIC);
+        HOLDS(alqi_heap_colour(alqi_heap_header(v)) ==
+              ALQI_HEAP_COLOUR_STATIC); /* .inv.order */
         return;
     }
     HOLDS(alqi_heap_colour(alqi_heap_header(v)) !=
-          d->heap->cycle.colours.garbage);
+          d->heap->cycle.colours.garbage); /* .inv.colour */
 }
 
 /* A visitor of roots. */
@@ -116,7 +121,7 @@ weak_field(struct alqi_domain *d, alq_value b, alqi_heap_word *at)
         !alqi_heap_is_young(d, b)) /* .inv.weak */
         HOLDS(alqi_base_map_get(&remembered, (uintptr_t)at, &unused));
     if (check_marked)
-        HOLDS(!alqi_heap_mark_is_white(d, *at));
+        HOLDS(!alqi_heap_mark_is_white(d, *at)); /* .inv.phase */
 }
 
 /* A weak block of a list: listed once, of the list's kind, and marked after
@@ -128,9 +133,10 @@ weak_block(struct alqi_domain *d, alq_value b, enum alqi_heap_weak_kind kind)
     uintptr_t i;
 
     value(d, b);
-    HOLDS(alqi_heap_weak_is(b, kind));
-    HOLDS(!check_marked || !alqi_heap_mark_is_white(d, b));
-    HOLDS(!check_listed || !alqi_base_map_get(&listed, b, &unused));
+    HOLDS(alqi_heap_weak_is(b, kind));                      /* .inv.listed */
+    HOLDS(!check_marked || !alqi_heap_mark_is_white(d, b)); /* .inv.phase */
+    HOLDS(!check_listed ||
+          !alqi_base_map_get(&listed, b, &unused)); /* .inv.listed */
     if (!alqi_base_map_put(&listed, b, 0))
         check_listed = false; /* no memory: not this time */
     for (i = 1; i < alq_wosize(b); i++)
@@ -149,7 +155,7 @@ weak_is_listed(struct alqi_domain *d, alq_value b)
         return;
     HOLDS((alqi_heap_weak_phase_is_cleaning(d) &&
            alqi_heap_mark_is_white(d, b)) ||
-          alqi_base_map_get(&listed, b, &unused));
+          alqi_base_map_get(&listed, b, &unused)); /* .inv.listed */
 }
 
 /* ---- blocks ------------------------------------------------------------- */
@@ -183,15 +189,16 @@ block(struct alqi_domain *d, alq_value b, uintptr_t header)
     uintptr_t colour = alqi_heap_colour(header);
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
 
-    HOLDS(n > 0);
-    HOLDS(alqi_heap_colour_fits(&d->heap->cycle.colours, colour,
-                                d->heap->cycle.phase == ALQI_HEAP_MARK,
-                                d->heap->cycle.phase == ALQI_HEAP_SWEEP));
+    HOLDS(n > 0); /* .inv.free */
+    HOLDS(alqi_heap_colour_fits(
+        &d->heap->cycle.colours, colour, d->heap->cycle.phase == ALQI_HEAP_MARK,
+        d->heap->cycle.phase == ALQI_HEAP_SWEEP)); /* .inv.colour */
     if (alqi_heap_area_has(area, b)) {
-        HOLDS(n + 1 <= ALQI_HEAP_CLASS_WORDS_MAX);
-        HOLDS(alqi_heap_class_of(n + 1) == alqi_heap_area_class(area, b));
+        HOLDS(n + 1 <= ALQI_HEAP_CLASS_WORDS_MAX); /* .inv.class */
+        HOLDS(alqi_heap_class_of(n + 1) ==
+              alqi_heap_area_class(area, b)); /* .inv.kind */
         HOLDS(alqi_heap_area_is_no_scan(area, b) !=
-              alqi_heap_is_scannable(header));
+              alqi_heap_is_scannable(header)); /* .inv.kind */
     }
     if (colour == d->heap->cycle.colours.garbage)
         return; /* what a dead block leads to may be free */
@@ -219,15 +226,16 @@ ranges(struct alqi_heap_pool *pool, unsigned c)
         alqi_heap_word *range = start + at;
 
         n = range[1] & 0xFFFF;
-        HOLDS(n > 0);
-        HOLDS(at + n * alqi_heap_class_words[c] <= ALQI_HEAP_POOL_WORDS);
+        HOLDS(n > 0); /* .inv.free */
+        HOLDS(at + n * alqi_heap_class_words[c] <=
+              ALQI_HEAP_POOL_WORDS); /* .inv.free */
         for (i = 0; i < n; i++)
-            HOLDS(range[i * alqi_heap_class_words[c]] == 0);
-        HOLDS(range[1] >> 16 == 0 || range[1] >> 16 > at);
+            HOLDS(range[i * alqi_heap_class_words[c]] == 0); /* .inv.free */
+        HOLDS(range[1] >> 16 == 0 || range[1] >> 16 > at);   /* .inv.free */
         n_free += n;
         at = range[1] >> 16;
     }
-    HOLDS(n_free == pool->n_free);
+    HOLDS(n_free == pool->n_free); /* .inv.free */
 }
 
 /* A domain's pools and local allocation buffers: nothing grey, the free slots
@@ -245,12 +253,13 @@ lists(struct alqi_domain *d)
 
             for (; pool != NULL; pool = pool->next)
                 ranges(pool, c);
-            HOLDS(lab->scan == lab->next); /* all that was copied is scanned */
+            HOLDS(lab->scan == lab->next); /* .inv.lab */
             for (; at < lab->end; at += alqi_heap_class_words[c] * 8u)
-                HOLDS(*(alqi_heap_word *)at == 0);
+                HOLDS(*(alqi_heap_word *)at == 0); /* .inv.free */
             HOLDS(d->heap->cycle.phase == ALQI_HEAP_SWEEP ||
                   (d->sweep.lists[kind][c].unswept == NULL &&
-                   d->sweep.lists[kind][c].unswept_full == NULL));
+                   d->sweep.lists[kind][c].unswept_full ==
+                       NULL)); /* .inv.swept */
         }
 }
 

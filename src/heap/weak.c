@@ -7,6 +7,7 @@
  * Keeps .inv.listed: Each weak block that is not garbage is in one list.
  * Keeps .inv.weak: A field with a young value is of a young block, or in
  *   `fields`.
+ * Keeps .inv.hole: A chunk's hole is closed before the next chunk is begun.
  * Keeps .inv.emptying: While data are being emptied, the dead key's place has a
  *   word of its own, and the others wait. */
 #include <stdlib.h>
@@ -113,6 +114,7 @@ alqi_heap_weak_list(struct alqi_domain *d, alq_value block,
 {
     struct alqi_heap_weak *w = &d->weak_phase.weak;
 
+    ALQI_ASSERT(alqi_heap_weak_is(block, kind)); /* .inv.listed: of this kind */
     return list_add(
         alqi_heap_is_young(d, block) ? &w->young[kind] : &w->old[kind], block);
 }
@@ -142,6 +144,7 @@ alqi_heap_weak_remember(struct alqi_domain *d, alq_value block, uintptr_t field)
 {
     struct alqi_heap_weak *w = &d->weak_phase.weak;
 
+    ALQI_ASSERT(!alqi_heap_is_young(d, block)); /* .inv.weak */
     alqi_heap_escape(d->heap);
     if (w->n_fields == w->fields_size && (w->fields_lost || !fields_grow(w)))
         w->fields_lost = true;
@@ -245,6 +248,8 @@ young_after_minor(struct alqi_domain *d, enum alqi_heap_weak_kind kind,
 
             if (block == ALQ_NULL)
                 continue;
+            /* .inv.listed: weak blocks are never retained. */
+            ALQI_ASSERT(!alqi_heap_is_young(d, block));
             block_after_minor(d, block, kind);
             if (is_cleaning)
                 alqi_heap_weak_clean_block(d, block, kind);
@@ -326,7 +331,10 @@ alqi_heap_weak_mark_begin_stw(struct alqi_domain *d)
     struct alqi_heap_weak_chunk *chunk;
 
     ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
-    ALQI_ASSERT(d->weak_phase.weak.cleaner.chunk == NULL);
+    ALQI_ASSERT(d->weak_phase.weak.cleaner.chunk == NULL); /* .inv.hole */
+    /* .inv.listed: nothing is young. */
+    ALQI_ASSERT(d->weak_phase.weak.young[ALQI_HEAP_EPHE].first == NULL &&
+                d->weak_phase.weak.young[ALQI_HEAP_WEAK].first == NULL);
     for (chunk = d->weak_phase.weak.old[ALQI_HEAP_EPHE].first; chunk != NULL;
          chunk = chunk->next) {
         chunk->lo = 0;
@@ -346,6 +354,8 @@ alqi_heap_weak_clean_key(struct alqi_domain *d, alq_value block,
 {
     unsigned spins = 0;
 
+    /* .inv.phase: a white key is dead. */
+    ALQI_ASSERT(d->heap->weak_phase.step >= ALQI_HEAP_WEAK_PHASE_CLEAN);
     for (;;) {
         alq_value v = alqi_heap_weak_read(block, field);
 
@@ -398,6 +408,8 @@ cleaner_enter(struct alqi_heap_weak_cleaner *c)
         c->chunk->lo = 0;
         c->chunk->hi = c->chunk->n;
     }
+    ALQI_ASSERT(c->chunk->lo <= c->chunk->hi &&
+                c->chunk->hi <= c->chunk->n); /* .inv.waits */
     c->to = c->from = c->chunk->lo;
     c->field = alqi_heap_weak_keys(cleaner_kind(c));
 }
@@ -409,6 +421,9 @@ alqi_heap_weak_clean_begin(struct alqi_domain *d)
 {
     struct alqi_heap_weak *w = &d->weak_phase.weak;
 
+    ALQI_ASSERT(d->heap->weak_phase.step ==
+                ALQI_HEAP_WEAK_PHASE_CLEAN); /* .inv.phase */
+    ALQI_ASSERT(w->cleaner.chunk == NULL);   /* .inv.hole */
     w->cleaner.stage = ALQI_HEAP_WEAK;
     w->cleaner.chunk = w->old[ALQI_HEAP_WEAK].first;
     cleaner_find(w);
@@ -425,6 +440,8 @@ cleaner_close(struct alqi_heap_weak *w, struct alqi_heap_weak_chunk *chunk)
     const struct alqi_heap_weak_cleaner *c = &w->cleaner;
     struct alqi_heap_weak_chunk *prev = chunk->prev;
 
+    ALQI_ASSERT(chunk->lo <= c->to && c->to <= c->from &&
+                c->from == chunk->hi); /* .inv.hole */
     memmove(&chunk->blocks[c->to], &chunk->blocks[c->from],
             (chunk->n - c->from) * sizeof chunk->blocks[0]);
     chunk->n -= c->from - c->to;
@@ -482,6 +499,7 @@ cleaner_step(struct alqi_domain *d)
     alq_value block = c->chunk->blocks[c->from];
     uintptr_t n, stop, field;
 
+    ALQI_DEBUG(c->to <= c->from && c->from < c->chunk->hi); /* .inv.hole */
     if (c->from + AHEAD < c->chunk->hi)
         __builtin_prefetch(
             (void *)(c->chunk->blocks[c->from + AHEAD] - ALQ_WORD_BYTES), 1);
@@ -534,6 +552,7 @@ alqi_heap_weak_after_marking_stw(struct alqi_domain *d)
     size_t i, to = 0;
 
     ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
+    ALQI_ASSERT(w->cleaner.chunk == NULL); /* .inv.hole: all is clean */
     for (i = 0; i < w->n_fields; i++)
         if (!alqi_heap_mark_is_white(d, w->fields[i].block))
             w->fields[to++] = w->fields[i];
@@ -553,7 +572,7 @@ alqi_heap_weak_visit_stw(struct alqi_domain *d,
     uintptr_t field;
 
     ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
-    ALQI_ASSERT(d->weak_phase.weak.cleaner.chunk == NULL);
+    ALQI_ASSERT(d->weak_phase.weak.cleaner.chunk == NULL); /* .inv.hole */
     for (i = 0; i < d->weak_phase.weak.n_fields; i++)
         visit(arg, &d->weak_phase.weak.fields[i].block);
     for (kind = 0; kind < ALQI_HEAP_WEAK_KINDS; kind++)
@@ -616,9 +635,10 @@ alqi_heap_weak_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
     struct alqi_heap_weak *w = &d->weak_phase.weak;
 
     ALQI_ASSERT(w->young[ALQI_HEAP_WEAK].first == NULL &&
-                w->young[ALQI_HEAP_EPHE].first == NULL);
+                w->young[ALQI_HEAP_EPHE].first == NULL); /* .inv.listed */
     o->weak_fields_lost = alqi_heap_weak_is_recent(d);
     alqi_heap_weak_clean(d, SIZE_MAX);
+    ALQI_ASSERT(w->cleaner.chunk == NULL); /* .inv.hole: *o has none */
     memcpy(o->weak, w->old, sizeof w->old);
     memset(w->old, 0, sizeof w->old);
     __atomic_add_fetch(&d->heap->weak_phase.n_darkened_ended,

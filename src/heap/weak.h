@@ -10,6 +10,9 @@
  * .inv.listed  Each weak block that is not garbage is in one list.
  * .inv.weak    A field that holds a young value is of a young block, or in
  *              `fields`, unless those are lost.
+ * .inv.hole    Of the chunk that is being cleaned, blocks from `to` up to
+ *              `from` are gone: lo <= to <= from <= hi <= n.  No chunk has a
+ *              hole while nothing is cleaned.
  *
  * A minor collection keeps the data of the ephemerons that it looks at, young
  * ones and `fields`; keys that died young are emptied at its end, and the data
@@ -89,6 +92,8 @@ alqi_heap_weak_empty(struct alqi_domain *d, alq_value block,
     if (kind == ALQI_HEAP_WEAK)
         return;
     alqi_heap_weak_write(block, ALQI_HEAP_EPHE_DATA, ALQ_NULL);
+    ALQI_ASSERT(alqi_heap_weak_read(block, field) ==
+                ALQI_HEAP_WEAK_EMPTYING); /* .inv.emptying: the others wait */
     alqi_heap_weak_write(block, field, ALQ_NULL);
 }
 

@@ -209,6 +209,10 @@ blit_one(struct alqi_domain *d, enum alqi_heap_weak_kind kind, alq_value from,
 
     if (kind == ALQI_HEAP_EPHE)
         use(d, v);
+    /* .inv.phase: the cleaner may be past the ephemeron that gets the key. */
+    ALQI_ASSERT(kind != ALQI_HEAP_EPHE ||
+                d->heap->cycle.phase != ALQI_HEAP_MARK ||
+                !alqi_heap_mark_is_white(d, v));
     write(d, to, to_field, v);
 }
 

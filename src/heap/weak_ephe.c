@@ -6,6 +6,7 @@
  * pass that marks nothing ends the round.  From the third pass on it takes
  * notes of which ephemeron waits for which block (weak_ephe_wait.c).
  *
+ * Keeps .inv.waits: Those that wait on are swapped to the border.
  * Keeps .inv.phase: When passes end, data of ephemerons with marked keys are
  *   marked. */
 #include "heap/weak_ephe.h"
@@ -116,6 +117,9 @@ mark_data(struct alqi_domain *d, const struct sight *s, alq_value data)
     struct alqi_heap_marker *m = &d->marker;
     uintptr_t header = alqi_heap_header(data);
 
+    ALQI_DEBUG(!d->done); /* .inv.todo */
+    ALQI_DEBUG((header & ALQI_HEAP_COLOUR_MASK) ==
+               s->unmarked); /* .inv.colour */
     d->weak_phase.weak.n_darkened++;
     if (m->n == m->size) {
         alqi_heap_mark_darken(d, data);
@@ -284,6 +288,8 @@ pass_leave(struct alqi_heap_ephe_pass *p)
 {
     struct alqi_heap_weak_chunk *chunk = p->chunk;
 
+    ALQI_ASSERT(chunk->lo <= p->retained && p->retained <= chunk->hi &&
+                chunk->hi <= chunk->n); /* .inv.waits */
     if (p->backwards)
         chunk->lo = p->retained;
     else
@@ -433,6 +439,8 @@ alqi_heap_ephe_mark(struct alqi_domain *d, size_t budget_words)
     struct alqi_heap_ephe_pass *p = &d->weak_phase.weak.pass;
     size_t done = 0;
 
+    /* .inv.waits: passes read lo and hi, cleaning moves them. */
+    ALQI_ASSERT(d->heap->weak_phase.step < ALQI_HEAP_WEAK_PHASE_CLEAN);
     while (done < budget_words)
         if (is_marking_next(d)) {
             done += alqi_heap_mark(d, budget_words - done);
@@ -447,5 +455,7 @@ alqi_heap_ephe_mark(struct alqi_domain *d, size_t budget_words)
             done += EPHE_WORDS *
                     pass_step(d, (budget_words - done) / EPHE_WORDS + 1);
         }
+    /* .inv.phase: it stops early only when a pass has found nothing. */
+    ALQI_ASSERT(done >= budget_words || p->is_done);
     return done;
 }

@@ -6,7 +6,10 @@
  * so a chain of keys and data in the order of the list, either way, takes two.
  * After a few, for chains in no order, they take notes (weak_ephe_wait.h).
  * When a pass has marked nothing, nor anybody else meanwhile, what waits is
- * dead. */
+ * dead.
+ *
+ * .inv.waits  Each ephemeron that waits stands between lo and hi of its chunk:
+ *             lo <= hi <= n, and a pass only brings the two closer together. */
 #ifndef ALQI_HEAP_WEAK_EPHE_H
 #define ALQI_HEAP_WEAK_EPHE_H
 

@@ -2,7 +2,9 @@
  *
  * Open addressing; nothing is removed, a place stays its block's.  The table is
  * open during a pass that takes notes.  It may be short of memory, or miss a
- * waiter: the next pass finds that one, so time alone depends on it. */
+ * waiter: the next pass finds that one, so time alone depends on it.
+ *
+ * Keeps .inv.table: `room` goes down with each place that is taken. */
 #include <stdlib.h>
 
 #include "heap/weak_ephe_wait.h"
@@ -32,6 +34,7 @@ alqi_heap_ephe_wait_open(struct alqi_heap_ephe_waits *w, size_t n)
         return false;
     w->size = size;
     w->room = size / 4 * 3;
+    ALQI_ASSERT(w->room >= n); /* .inv.table: each waiter has a place */
     return true;
 }
 
@@ -73,6 +76,7 @@ find(const struct alqi_heap_ephe_waits *w, alq_value block)
 {
     size_t i = alqi_heap_ephe_wait_home(w, block);
 
+    ALQI_DEBUG((w->size & (w->size - 1)) == 0); /* .inv.table */
     while (w->places[i].block != block && w->places[i].block != ALQ_NULL)
         i = (i + 1) & (w->size - 1);
     return &w->places[i];

@@ -8,7 +8,10 @@
  * A table with open addressing, made as large as it will get; nothing is taken
  * out of it, a place whose waiters were taken stays its block's.  Blocks of the
  * same 256 bytes have neighbouring places: chains often follow the order in
- * which their keys were made, and then one fetch serves several of them. */
+ * which their keys were made, and then one fetch serves several of them.
+ *
+ * .inv.table  While the table is looked up, its size is a power of two, and at
+ *             least a quarter of its places are free. */
 #ifndef ALQI_HEAP_WEAK_EPHE_WAIT_H
 #define ALQI_HEAP_WEAK_EPHE_WAIT_H
 

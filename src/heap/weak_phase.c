@@ -40,6 +40,9 @@ void
 alqi_heap_weak_phase_begin_stw(struct alqi_heap *heap)
 {
     ALQI_ASSERT(alqi_heap_is_stopped(heap));
+    /* .inv.phase: the last marking went through all steps. */
+    ALQI_ASSERT(heap->cycle.n == 0 ||
+                heap->weak_phase.step == ALQI_HEAP_WEAK_PHASE_DONE);
     heap->weak_phase = (struct alqi_heap_weak_phase_common){
         .n_emptied_ended = heap->weak_phase.n_emptied_ended,
     };
@@ -108,6 +111,8 @@ alqi_heap_weak_phase_work(struct alqi_domain *of, size_t budget_words)
         if (done < budget_words && !alqi_heap_mark_is_done(of))
             done += alqi_heap_mark(of, budget_words - done);
     }
+    /* .inv.todo: who does less than the budget is done. */
+    ALQI_ASSERT(done >= budget_words || alqi_heap_mark_is_done(of));
     return done;
 }
 
@@ -135,6 +140,7 @@ round_begin(struct alqi_heap *heap, bool first)
     struct alqi_domain *of;
     unsigned i;
 
+    ALQI_ASSERT(heap->cycle.n_busy == 0); /* .inv.todo */
     EACH_DOMAIN(heap, of, i)
     all += darkened(of);
     EACH_DOMAIN(heap, of, i)
@@ -162,6 +168,8 @@ step_begin(struct alqi_heap *heap, enum alqi_heap_weak_phase_step step)
     struct alqi_domain *of;
     unsigned i;
 
+    ALQI_ASSERT(heap->cycle.n_busy == 0);           /* .inv.todo */
+    ALQI_ASSERT(step == heap->weak_phase.step + 1); /* .inv.phase */
     heap->weak_phase.step = step;
     EACH_DOMAIN(heap, of, i)
     {
@@ -217,7 +225,7 @@ bool
 alqi_heap_weak_phase_next_stw(struct alqi_heap *heap)
 {
     ALQI_ASSERT(alqi_heap_is_stopped(heap));
-    ALQI_ASSERT(heap->cycle.n_busy == 0);
+    ALQI_ASSERT(heap->cycle.n_busy == 0); /* .inv.todo */
     while (heap->cycle.n_busy == 0 &&
            heap->weak_phase.step != ALQI_HEAP_WEAK_PHASE_DONE)
         step_next(heap);

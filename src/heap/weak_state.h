@@ -113,7 +113,10 @@ enum alqi_heap_final_kind { ALQI_HEAP_FINAL_FIRST, ALQI_HEAP_FINAL_LAST };
  * pinned block; from n_old on `value` or `with` may be young.  A pass (final.h)
  * goes down from n_old: it has not come to what is before `from`, and what it
  * leaves is from `to` on; between them is nothing. When none is under way all
- * three are the same. */
+ * three are the same.
+ *
+ * .inv.pass  first <= from <= to <= n_old <= n <= size.  Each value that FIND
+ *            has noted is taken by the pass of RESURRECT. */
 struct alqi_heap_final_table {
     struct alqi_heap_final_entry *entries;
     size_t first;

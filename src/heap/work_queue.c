@@ -1,9 +1,9 @@
 /* work_queue.c -- a queue of ranges that several domains put in and take out
  *
  * A stack of fixed size under a lock that is held for the copying of a few
- * ranges.  n is stored under the lock and read without it, as a hint.  If the
- * queue is full, put takes fewer ranges, and the caller keeps the others; minor
- * collections never meet that (.inv.queue). */
+ * ranges (.inv.ranges).  n is stored under the lock and read without it, as a
+ * hint.  If the queue is full, put takes fewer ranges, and the caller keeps the
+ * others; minor collections never meet that (.inv.queue). */
 #include <string.h>
 
 #include "base/base.h"
@@ -22,7 +22,7 @@ alqi_heap_queue_ready(struct alqi_heap_queue *queue, size_t size)
 {
     struct alqi_heap_range *ranges;
 
-    ALQI_ASSERT(alqi_heap_queue_n(queue) == 0);
+    ALQI_ASSERT(alqi_heap_queue_n(queue) == 0); /* .inv.ranges */
     if (size <= queue->size)
         return true;
     ranges = alqi_plat_pages_map(size * sizeof *ranges);
@@ -57,6 +57,7 @@ alqi_heap_queue_put(struct alqi_heap_queue *queue,
 
     alqi_plat_lock(&queue->lock);
     there = alqi_heap_queue_n(queue);
+    ALQI_ASSERT(there <= queue->size); /* .inv.ranges */
     if (n > queue->size - there)
         n = queue->size - there;
     if (n > 0)
@@ -76,6 +77,7 @@ alqi_heap_queue_take_locked(struct alqi_heap_queue *queue,
     size_t n = there - there / 2;
 
     ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_QUEUE));
+    ALQI_ASSERT(there <= queue->size); /* .inv.ranges */
     if (n > n_max)
         n = n_max;
     if (n > 0)

@@ -1,6 +1,8 @@
 /* work_queue.h -- a shared queue of work: ranges that any domain may take
  *
- * One lock, held while a few ranges are copied. */
+ * One lock, held while a few ranges are copied.
+ *
+ * .inv.ranges  ranges[0] to ranges[n - 1] are in the queue; n <= size. */
 #ifndef ALQI_HEAP_WORK_QUEUE_H
 #define ALQI_HEAP_WORK_QUEUE_H
 

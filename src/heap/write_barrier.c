@@ -26,6 +26,9 @@ alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v)
 {
     alq_value old = __atomic_load_n(field, ALQI_HEAP_DEPENDS);
 
+    /* .inv.remember: the field is of an old block, and holds nothing young. */
+    ALQI_DEBUG((uintptr_t)field - d->pub.young_base >= d->pub.young_bytes);
+    ALQI_DEBUG(!alq_is_block(old) || !alqi_heap_is_young(d, old));
     if (d->heap->cycle.phase == ALQI_HEAP_MARK &&
         alqi_heap_mark_is_white(d, old))
         alqi_heap_mark_darken(d, old);

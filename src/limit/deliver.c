@@ -7,7 +7,7 @@
  * Also derives what the heap reads (trigger_words, asks_each_time) from the
  * frames.
  *
- * Keeps .inv.refuse, .inv.where, .inv.leaves (doc/design/limit.md). */
+ * Keeps .inv.refuse, .inv.where, .inv.leave (doc/design/limit.md). */
 #include "base/base.h"
 #include "limit/internal.h"
 

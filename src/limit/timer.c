@@ -11,7 +11,7 @@
  *             profiles), which may run a task with a deadline.
  * .inv.timer  A frame is in the heap at most once, and is taken out, under the
  *             lock, before it is closed: a task that is gone is never woken.
- * .inv.place  A frame's `alarm` is its place in the heap; 0 is none. */
+ * .inv.alarm  A frame's `alarm` is its place in the heap; 0 is none. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  *   any  -> NO_CALLS    the strict mode: read, write and exit are left
  *   back                the call that was to install it has failed
  *
- * .inv.before  What FEW_CALLS forbids is done, or given up, before the filter
+ * .inv.ready   What FEW_CALLS forbids is done, or given up, before the filter
  *              is there: the server has ended, exact streams write ticks.
  * .inv.lost    In NO_CALLS there is no new chunk, and no frame whose page was
  *              not read before: samples are lost, and counted. */

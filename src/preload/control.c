@@ -8,7 +8,7 @@
  *
  * .inv.orphan  One operation at a time: it holds the orphan's lock, which fork
  *              takes first, so a child never finds half of one.
- * .inv.quiet   An operation runs on a thread that holds none of our locks, with
+ * .inv.parked  An operation runs on a thread that holds none of our locks, with
  *              its countdown parked and its signals blocked: nothing of the
  *              program runs on the thread meanwhile, and what libc allocates
  *              is no trial. */
@@ -30,7 +30,7 @@
 /* Toggles that came while their thread was inside the profiler. */
 _Atomic(uint32_t) alqi_preload_pending;
 
-/* ---- .inv.quiet ---------------------------------------------------------- */
+/* ---- .inv.parked --------------------------------------------------------- */
 
 struct quiet {
     sigset_t mask;

@@ -1,10 +1,9 @@
 /* init.c -- bringing the profiler up, once, at the first call of malloc
  *
- * .inv.first  Nothing of the program has come past the allocator before begin
- *             returns.  It runs once, on the process's first thread, parked
- *             (real.c); what it allocates is no trial.
- * .inv.late   The constructor does what can wait and must not run inside
- *             somebody's malloc: the server's thread, the signal. */
+ * Keeps .inv.first (doc/design/preload.md): Begin runs once, on the process's
+ *   first thread, parked (real.c); what it allocates is no trial.
+ * Keeps .inv.late: The constructor does what can wait and must not run inside
+ *   somebody's malloc: the server's thread, the signal. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>

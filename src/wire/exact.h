@@ -28,8 +28,8 @@
  * events carry the time of the last one.  In a timed stream each event has its
  * own, taken after malloc returned and before free began:
  *
- * .inv.ticks  If two threads hand an address on, by free and malloc or by a
- *             pointer, the first one's event has the lower tick. */
+ * Keeps .inv.ticks (doc/design/exact.md): If two threads hand an address on, by
+ * free and malloc or by a pointer, the first one's event has the lower tick. */
 #ifndef ALQI_WIRE_EXACT_H
 #define ALQI_WIRE_EXACT_H
 
@@ -118,9 +118,9 @@ bool alqi_exact_put_rate(struct alqi_exact_encoder *encoder, double rate);
  * from it at pc.  Ids of a recording count up from 1; a chunk's first one is
  * its header's first_ordinal.
  *
- * .inv.modules  The nodes that follow are of the modules that the recording's
- *               first n module events tell of; n stands between the nodes
- *               whenever it has grown, and at a chunk's start. */
+ * Keeps .inv.modules (doc/design/exact.md): The nodes that follow are of the
+ * modules that the recording's first n module events tell of; n stands between
+ * the nodes whenever it has grown, and at a chunk's start. */
 
 struct alqi_exact_node_encoder {
     uint8_t *at;

@@ -9,8 +9,8 @@
  *   event   kind, point | values << 2, ns since the event before (or the
  *           chunk's start), values: LEB128; trailing zeros are left out
  *
- * .inv.order  Times of one track never go back, from chunk to chunk neither.
- * .inv.alone  A chunk is decodable by itself, and kinds that a reader does not
+ * .inv.track  Times of one track never go back, from chunk to chunk neither.
+ * .inv.chunk  A chunk is decodable by itself, and kinds that a reader does not
  *             know are numbers with values.
  *
  * The encoder is async-signal-safe; both sides are pure and allocate nothing.

@@ -70,7 +70,7 @@ get(struct alqi_gctrace_decoder *d, uint64_t *value)
     return fail(d, "a number has more than 64 bits");
 }
 
-/* The time of an event (.inv.order). */
+/* The time of an event (.inv.track). */
 static bool
 get_time(struct alqi_gctrace_decoder *d, uint64_t *time_ns)
 {

@@ -1,7 +1,7 @@
 /* gctrace_encode.c -- the collector's events into a chunk
  *
  * An event is written whole or not at all; trailing zeros of its values are
- * left out.  Async-signal-safe.  Keeps .inv.order: a clock that seems to go
+ * left out.  Async-signal-safe.  Keeps .inv.track: a clock that seems to go
  * back is held. */
 #include "base/base.h"
 #include "wire/bytes.h"
@@ -59,7 +59,7 @@ alqi_gctrace_put_event(struct alqi_gctrace_encoder *e,
         return false;
     *at++ = event->kind;
     *at++ = (uint8_t)(event->point | n << 2);
-    /* .inv.order: a clock that seems to go back is held. */
+    /* .inv.track: a clock that seems to go back is held. */
     if (event->time_ns > e->last_ns) {
         at = alqi_wire_varint_put(at, event->time_ns - e->last_ns);
         e->last_ns = event->time_ns;

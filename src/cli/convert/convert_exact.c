@@ -236,11 +236,11 @@ stack_fill(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e,
 
 /* ---- frees out of turn -----------------------------------------------------
  *
- * .inv.early  A processor may read its clock before a load that stands before
- *             it, by as long as it looks ahead: then a free of one thread
- *             seems to come before another's allocation that made the block,
- *             or after the next one's at its address.  Both are put right if
- *             they are WINDOW_TICKS apart at most. */
+ * Keeps .inv.early (doc/design/exact.md): A processor may read its clock before
+ * a load that stands before it, by as long as it looks ahead: then a free of
+ * one thread seems to come before another's allocation that made the block, or
+ * after the next one's at its address.  Both are put right if they are
+ * WINDOW_TICKS apart at most. */
 
 /* The one row where an end at that address stands. */
 static struct loose *

@@ -4,9 +4,9 @@
  * page, so what the writer adds later does not show. Chunks of other kinds
  * stay shared with the file and may grow.
  *
- * .inv.first  A stream's next chunk is made behind all that are there, and
+ * .inv.newest A stream's next chunk is made behind all that are there, and
  *             when the one before it has its last event.
- * .inv.whole  So where `used` is read from the last chunk to the first, each
+ * .inv.behind So where `used` is read from the last chunk to the first, each
  *             chunk is whole if a later one of its stream was seen. */
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -27,7 +27,7 @@ chunk_hold(struct alqi_raw_chunk_header *chunk)
     atomic_store_explicit(&chunk->used, used, memory_order_relaxed);
 }
 
-/* Holds all exact chunks, from the last to the first (.inv.whole). */
+/* Holds all exact chunks, from the last to the first (.inv.behind). */
 static void
 chunks_hold(uint8_t *bytes, size_t n_bytes)
 {

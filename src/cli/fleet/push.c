@@ -7,11 +7,9 @@
  * posted; a request that failed in a way that may pass is repeated, with longer
  * waits.
  *
- * .inv.once   A window ends where the next one begins.  It is the past when the
- *             engine has taken it; until then it is part of the next one, so
- *             that what could not be sent in time is sent later.
- * .inv.least  An answer that was lost may mean a window that arrived: it is
- *             sent again, at least once. */
+ * Keeps .inv.once (doc/design/fleet.md): Until the engine has taken a window,
+ *   it is part of the next one.
+ * Keeps .inv.least: A window whose answer was lost is sent again. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -4,10 +4,10 @@
  *   trace of ours, whole packets --frames get lines--> packets ---> reader -->
  *   any other trace, whole packets as they come ----------------/    analysis
  *
- * .inv.whole  The reader gets whole packets: where there is none it comes to
- *             the end of its input, and goes on from there when asked again.
- * .inv.last   Whether the writer is there is looked at before what it has
- *             written: what it wrote last is read. */
+ * Keeps .inv.whole (doc/design/top.md): Where there is no whole packet the
+ *   reader comes to the end of its input, and goes on when asked again.
+ * Keeps .inv.last: Whether the writer is there is looked at before what it has
+ *   written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* top_part.c -- a process that is watched: what it says, what it has recorded
  *
- * .inv.last  A process that has ended keeps its last picture, of all that it
+ * .inv.ended A process that has ended keeps its last picture, of all that it
  *            recorded: its file is read to the end first. */
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
  * Line 0 to 3 the head, then titles, rows, and at the bottom keys, a message
  * or the text that is typed.
  *
- * .inv.turn  Reading and drawing take turns in slices of SLICE_US, so that keys
- *            are heard while a long recording is caught up with. */
+ * Keeps .inv.turn (doc/design/top.md): Reading and drawing take turns in slices
+ *   of SLICE_US. */
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,8 @@
  * step for each stack and each node.
  *
  * .inv.parent  A node's parent has a smaller number.
- * .inv.index   A picture's sites keep their places: new ones come last. */
+ *
+ * Keeps .inv.index (doc/design/top.md): A picture's new sites come last. */
 #ifndef ALQI_CLI_LIVE_TOP_TREE_H
 #define ALQI_CLI_LIVE_TOP_TREE_H
 

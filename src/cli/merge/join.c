@@ -10,10 +10,9 @@
  * so a directory of a thousand short processes needs no more files than those
  * that ran at the same time.
  *
- * .inv.order  Traces are taken in the order of (start, pid, path), and events
- *             of one time in the order of their traces: how the operands were
- *             given changes nothing.
- * .inv.start  A trace is open when the next event is not before its start. */
+ * Keeps .inv.order, .inv.start (doc/design/merge.md): Events of one time are in
+ *   the order of their traces; a trace is open when the next event is not
+ *   before its start. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

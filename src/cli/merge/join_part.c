@@ -9,14 +9,11 @@
  * After a write has failed (whole->status) nothing more is written; the caller
  * looks at the status.
  *
- * .inv.before  A thread's, a rate's and a moved block's record stand directly
- *              before the allocation that they are about, so that nothing of
- *              another trace comes between.
- * .inv.chain  The free that a MOVED record is about, and the allocation that
- *             goes on with the block, stay neighbours: readers recognise
- *             chains of realloc by that.
- * .inv.rate   An allocation says n_samples * (new rate / its trace's rate):
- *             samples of the trace's rate, as the format has it. */
+ * Keeps .inv.before (doc/design/merge.md): Records stand directly before the
+ *   allocation that they are about.
+ * Keeps .inv.chain: Readers recognise chains of realloc by neighbours.
+ * Keeps .inv.rate: An allocation says n_samples * (new rate / its trace's
+ *   rate), as the format has it. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* callstack.h -- whose frames samples of the managed heap have
  *
- * .inv.kept  A source that was set stays readable until the process ends: a
- *            thread may be in its functions, and its frames in a trace. */
+ * Keeps .inv.kept (doc/design/trace.md): A source that was set stays readable,
+ *   as a thread may be in its functions, and its frames in a trace. */
 #ifndef ALQI_GLUE_JOIN_CALLSTACK_H
 #define ALQI_GLUE_JOIN_CALLSTACK_H
 

@@ -3,7 +3,7 @@
  *   a module: mapped --meet--> known --the first name asked for--> read
  *
  * Any thread moves a module, under `lock`.  A module is known for good: another
- * that is mapped in its place later is a new module (.inv.kept of native.h).
+ * that is mapped in its place later is a new module (.inv.kept).
  * aliquot(1) names a trace's frames anew, by debug information that this
  * library does not read (cli/convert/heap_trace.c); both read files by
  * stack/symbol_elf.h. */

@@ -4,8 +4,8 @@
  * only, no lines, no inlining.  Debug information is for aliquot(1), which
  * finds a trace's modules in its side records (wire/side.h).
  *
- * .inv.kept  What is read of a module stays until the process ends, and so do
- *            the texts. */
+ * Keeps .inv.kept (doc/design/trace.md): What is read of a module stays until
+ *   the process ends, and so do the texts. */
 #ifndef ALQI_GLUE_JOIN_NATIVE_H
 #define ALQI_GLUE_JOIN_NATIVE_H
 

@@ -450,10 +450,9 @@ domain_end(void *client, struct alqi_domain *d)
 /* Who ends what a heap has left, since its domains have ended: an engine domain
  * and thread of their own.
  *
- * .inv.last  Entries that no domain has are of `heap`, but between its end and
- *            the taking of what it left, under the lock: by its own end, or by
- *            the start in another heap, whichever comes first.  So no domain
- *            adopts an entry of another heap. */
+ * Keeps .inv.last (doc/design/join.md): Entries that no domain has are of
+ * `heap`, but between its end and the taking of what it left, under the lock.
+ * So no domain adopts an entry of another heap. */
 static struct {
     struct alqi_plat_lock lock;
     struct alqi_heap *heap;          /* that is observed; NULL: none   */

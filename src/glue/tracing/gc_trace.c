@@ -8,7 +8,7 @@
  *
  * .inv.file   Only whole chunks are written.  Where a write fails nothing more
  *             is, so a reader finds whole chunks and then part of one at most.
- * .inv.child  A forked child writes nothing: the file is its parent's. */
+ * Keeps .inv.parent (trace_file.h): A forked child writes nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -129,7 +129,7 @@ track_clear_locked(const struct recorder *r, struct track *t)
 }
 
 /* Writes the chunk, if there is anything to tell, and begins the next one. In a
- * forked child nothing happens (.inv.child). */
+ * forked child nothing happens (.inv.parent). */
 static void
 track_write_locked(struct recorder *r, struct track *t)
 {

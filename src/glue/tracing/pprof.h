@@ -3,16 +3,12 @@
  *
  *   callbacks of a profile --> rows, one a call stack --> alq_pprof_write
  *
- * .inv.lock   Rows, names and their maps are under the lock.  Within it nothing
- *             of the program's is called, and the writer takes it for a chunk
- *             of rows or one name at a time.
- * .inv.child  In a forked child the lock may be held by a thread that is not
- *             there: the process's number is looked at before it.
- * .inv.over   A callback that another thread has begun may come after the last
- *             use: the struct stays until the process ends, without its tables,
- *             and says that it is over.
- * .inv.same   A block's death takes off exactly what its birth put on: sums are
- *             whole numbers, and its datum has its row and its size. */
+ * Keeps .inv.lock (doc/design/fleet.md): Rows, names and their maps are under
+ *   the lock.  The writer takes it for a chunk of rows or one name at a time.
+ * Keeps .inv.child: The process's number is looked at before the lock.
+ * Keeps .inv.over: The struct stays until the process ends, without its tables.
+ * Keeps .inv.same: Sums are whole numbers, and a block's datum has its row and
+ *   its size. */
 #ifndef ALQI_GLUE_TRACING_PPROF_H
 #define ALQI_GLUE_TRACING_PPROF_H
 

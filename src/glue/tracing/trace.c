@@ -4,13 +4,14 @@
  * blocks of one that is stopped go on giving callbacks.
  *
  * .inv.one    A process has one trace under way, as with memtrace.
- * .inv.order  `turn` before a trace's own lock; callbacks take the latter
- *             alone, so nothing that runs callbacks is called within `turn`.
  * .inv.switch Profiles are changed by one thread at a time, outside `turn`.
  *             While it does, they are its: a trace that ends meanwhile leaves
  *             them to it.
  * .inv.gone   A profile that is counted under the trace's lock is there: it is
- *             taken out of its place under it, and dropped after that. */
+ *             taken out of its place under it, and dropped after that.
+ *
+ * Keeps .inv.order (doc/design/trace.md): Nothing that runs callbacks is called
+ *   within `turn`. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

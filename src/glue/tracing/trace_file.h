@@ -1,10 +1,11 @@
 /* trace_file.h -- the file of a trace: whole packets, or none
  *
- * .inv.whole  The file ends with a whole packet: what a write that failed has
- *             left of another is cut off again, where the file can be cut.
- * .inv.child  A forked child writes nothing: the file is its parent's.
- * .inv.quiet  Neither a pipe that nobody reads nor a limit on the size of
- *             files ends the program by its signal. */
+ * .inv.parent  A forked child writes nothing: the file is its parent's.
+ *
+ * Keeps .inv.whole (doc/design/trace.md): What a write that failed has left of
+ *   another packet is cut off again, where the file can be cut.
+ * Keeps .inv.quiet: Neither a pipe that nobody reads nor a limit on the size of
+ *   files ends the program by its signal. */
 #ifndef ALQI_GLUE_TRACING_TRACE_FILE_H
 #define ALQI_GLUE_TRACING_TRACE_FILE_H
 

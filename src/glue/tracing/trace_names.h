@@ -5,8 +5,8 @@
  * that a tool that has a module's debug information can say more; other words
  * get numbers.
  *
- * .inv.once  A frame is described once, when it is first met, before any event
- *            that has it is written. */
+ * Keeps .inv.once (doc/design/trace.md): A frame is described when it is first
+ *   met, before any event that has it is written. */
 #ifndef ALQI_GLUE_TRACING_TRACE_NAMES_H
 #define ALQI_GLUE_TRACING_TRACE_NAMES_H
 

@@ -8,13 +8,11 @@
  * A trace that is over stays where it is: a callback that another thread has
  * begun may look at it still, and finds that it is over.
  *
- * .inv.lock     All of a trace is under its lock but `is_over`, which callbacks
- *               look at first.  Within it nothing of the program's is called:
- *               frames are described outside.
- * .inv.child    In a forked child the lock may be held by a thread that is not
- *               there: the file's mark is looked at before it.
- * .inv.datum    A block's datum is its id, its stream, and whether the file has
- *               it as young, for only such a block may be promoted, once. */
+ * Keeps .inv.lock (doc/design/trace.md): All of a trace is under its lock but
+ *   `is_over`, which callbacks look at first.  Frames are described outside.
+ * Keeps .inv.child: The file's mark is looked at before the lock.
+ * Keeps .inv.datum: Only a block that the file has as young may be promoted,
+ *   once. */
 #ifndef ALQI_GLUE_TRACING_TRACING_H
 #define ALQI_GLUE_TRACING_TRACING_H
 
