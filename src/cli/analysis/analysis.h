@@ -154,7 +154,7 @@ struct alqi_cli_analysis {
     uint32_t n_site_of_node;
     /* in order of first use; moves when it grows */
     struct alqi_cli_site *sites;
-    uint32_t n_sites, sites_capacity;
+    uint32_t n_sites;
 
     /* sums of all sites; valid after the reading */
     struct alqi_cli_sum totals[ALQI_CLI_N_MEASURES];
