@@ -397,7 +397,7 @@ held_continue(struct alqi_cli_analysis *a, uint64_t id, uint64_t length,
                         bytes, p, chain->n_moves);
     alqi_cli_chains_put(&a->chains, id, chain);
     if (watch_of(a) != NULL)
-        watch_of(a)->moved(watch_of(a)->arg, h->id, id);
+        watch_of(a)->moved(watch_of(a)->arg, id);
     a->held.is_held = false;
 }
 

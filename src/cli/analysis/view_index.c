@@ -10,6 +10,7 @@
  * A trace may be thinned: a block is then taken or not by its id, the same
  * ones each time. A block that is not taken has no row. Where it links a chain
  * of realloc, it has a ghost's number instead, beyond NO_ROW. */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 #include "cli/convert/codes.h"
 #include "cli/analysis/remarks.h"
 #include "cli/analysis/view_index.h"
+#include "cli/tool/memory.h"
 #include "view/build.h"
 
 enum {
@@ -280,12 +282,11 @@ died(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
 /* The block that died last lives on in `to`. If `to` is not taken, it becomes
  * a ghost, so that the chain is not cut. */
 static void
-moved(void *arg, uint64_t from, uint64_t to)
+moved(void *arg, uint64_t to)
 {
     struct alqi_cli_view_indexer *x = arg;
     uint64_t row = row_find(x, to);
 
-    (void)from; /* died last */
     if (x->died_row == NO_ROW)
         return;
     if (row == NO_ROW) {
@@ -672,4 +673,46 @@ alqi_cli_view_index_write(struct alqi_cli_input *input, const char *name,
     if (error == NULL && fflush(out) != 0)
         error = "the index cannot be written";
     return error;
+}
+
+/* ---- in memory ----------------------------------------------------------- */
+
+void
+alqi_cli_rows_begin(struct alqi_cli_rows *r, struct alqi_cli_analysis *analysis,
+                    struct alqi_cli_analysis_options *options)
+{
+    r->out = alqi_cli_memory_open(&r->bytes, &r->n_bytes);
+    if (r->out == NULL) {
+        alqi_cli_say("out of memory for the index");
+        exit(ALQI_CLI_UNREADABLE);
+    }
+    r->indexer = alqi_cli_view_indexer_new(analysis, r->out, &r->watch);
+    options->watch = &r->watch;
+}
+
+/* The index gets an empty name and key: it is never stored. */
+const char *
+alqi_cli_rows_end(struct alqi_cli_rows *r, struct alqi_cli_input *input)
+{
+    static const unsigned char key[ALQI_VIEW_KEY_BYTES];
+    const char *error =
+        alqi_cli_view_indexer_finish(r->indexer, input, "", key);
+
+    if (error == NULL && fflush(r->out) != 0)
+        error = strerror(errno);
+    return error != NULL
+               ? error
+               : alqi_view_index_open(&r->index, r->bytes, r->n_bytes);
+}
+
+void
+alqi_cli_rows_free(struct alqi_cli_rows *r)
+{
+    if (r->out == NULL)
+        return;
+    alqi_view_index_close(&r->index);
+    alqi_cli_view_indexer_drop(r->indexer);
+    fclose(r->out);
+    free(r->bytes);
+    r->out = NULL;
 }
