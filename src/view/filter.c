@@ -286,54 +286,41 @@ alqi_view_filter_take(struct alqi_view_filter *f, struct alqi_view_query *q,
 
 /* ---- copies -------------------------------------------------------------- */
 
-/* Bytes that copies of the texts take. */
+/* Bytes that a copy of the text takes. Unless `to` is NULL the copy is made
+ * there, and takes the text's place. */
 static size_t
-words_bytes(const struct alqi_view_words *words)
+text_move(const char **text, char *to)
+{
+    size_t n = strlen(*text) + 1;
+
+    if (to != NULL)
+        *text = memcpy(to, *text, n);
+    return n;
+}
+
+/* The same of all words. */
+static size_t
+words_move(struct alqi_view_words *words, char *to)
 {
     size_t n = 0;
 
     for (uint32_t i = 0; i < words->n; i++)
-        n += strlen(words->words[i].text) + 1;
+        n += text_move(&words->words[i].text, to != NULL ? to + n : NULL);
     return n;
 }
 
-/* Copies the texts to `to` and points the words there; returns where the next
- * texts go. */
-static char *
-words_move(struct alqi_view_words *words, char *to)
-{
-    for (uint32_t i = 0; i < words->n; i++) {
-        size_t n = strlen(words->words[i].text) + 1;
-
-        memcpy(to, words->words[i].text, n);
-        words->words[i].text = to;
-        to += n;
-    }
-    return to;
-}
-
-/* Bytes that copies of the choices' values take. */
+/* The same of all that a filter points to. */
 static size_t
-choices_bytes(const struct alqi_view_filter *f)
+filter_move(struct alqi_view_filter *f, char *to)
 {
+    struct alqi_view_words *const lists[] = {&f->in, &f->notin, &f->hide};
     size_t n = 0;
 
+    for (size_t i = 0; i < ALQI_COUNT_OF(lists); i++)
+        n += words_move(lists[i], to != NULL ? to + n : NULL);
     for (uint32_t i = 0; i < f->n_choices; i++)
-        n += strlen(f->choices[i].value) + 1;
+        n += text_move(&f->choices[i].value, to != NULL ? to + n : NULL);
     return n;
-}
-
-/* Copies the choices' values to `to` and points the choices there. */
-static void
-choices_move(struct alqi_view_filter *f, char *to)
-{
-    for (uint32_t i = 0; i < f->n_choices; i++) {
-        size_t n = strlen(f->choices[i].value) + 1;
-
-        memcpy(to, f->choices[i].value, n);
-        f->choices[i].value = to;
-        to += n;
-    }
 }
 
 bool
@@ -341,7 +328,7 @@ alqi_view_words_keep(struct alqi_view_words *copy, char **texts,
                      const struct alqi_view_words *words)
 {
     *copy = *words;
-    *texts = malloc(words_bytes(words) + 1);
+    *texts = malloc(words_move(copy, NULL) + 1);
     if (*texts == NULL)
         return false;
     words_move(copy, *texts);
@@ -352,15 +339,11 @@ bool
 alqi_view_filter_keep(struct alqi_view_filter *copy,
                       const struct alqi_view_filter *f)
 {
-    char *to;
-
     *copy = *f;
-    copy->kept = malloc(words_bytes(&f->in) + words_bytes(&f->notin) +
-                        words_bytes(&f->hide) + choices_bytes(f) + 1);
+    copy->kept = malloc(filter_move(copy, NULL) + 1);
     if (copy->kept == NULL)
         return false;
-    to = words_move(&copy->notin, words_move(&copy->in, copy->kept));
-    choices_move(copy, words_move(&copy->hide, to));
+    filter_move(copy, copy->kept);
     return true;
 }
 

@@ -56,18 +56,12 @@ static uint32_t
 site_new(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
          bool is_mapping)
 {
-    struct alqi_cli_site *site;
-
-    if (a->n_sites == a->sites_capacity) {
-        a->sites_capacity = a->sites_capacity == 0 ? 64 : 2 * a->sites_capacity;
-        a->sites =
-            alqi_cli_realloc(a->sites, a->sites_capacity, sizeof *a->sites);
-    }
-    site = &a->sites[a->n_sites];
-    memset(site, 0, sizeof *site);
-    site->node = node;
-    site->thread = thread;
-    site->is_mapping = is_mapping;
+    a->sites = alqi_cli_grow(a->sites, a->n_sites, sizeof *a->sites);
+    a->sites[a->n_sites] = (struct alqi_cli_site){
+        .node = node,
+        .thread = thread,
+        .is_mapping = is_mapping,
+    };
     return ++a->n_sites;
 }
 
@@ -77,28 +71,13 @@ static ALQI_NOINLINE void
 site_find(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
           bool is_mapping)
 {
-    uint64_t key = (uint64_t)thread << 32 | node, number;
+    bool is_new;
+    uint64_t *number = alqi_cli_map_at(&a->site_of_pair,
+                                       (uint64_t)thread << 32 | node, &is_new);
 
-    if (!alqi_base_map_get(&a->site_of_pair, key, &number)) {
-        number = site_new(a, node, thread, is_mapping);
-        if (!alqi_base_map_put(&a->site_of_pair, key, number)) {
-            alqi_cli_say("out of memory for %u sites", a->n_sites);
-            exit(ALQI_CLI_UNREADABLE);
-        }
-    }
-    a->site_of_node[node] = (uint32_t)number;
-}
-
-static ALQI_NOINLINE void
-site_of_node_grow(struct alqi_cli_analysis *a)
-{
-    uint32_t n = a->stacks.nodes_capacity;
-
-    a->site_of_node =
-        alqi_cli_realloc(a->site_of_node, n, sizeof *a->site_of_node);
-    memset(a->site_of_node + a->n_site_of_node, 0,
-           (n - a->n_site_of_node) * sizeof *a->site_of_node);
-    a->n_site_of_node = n;
+    if (is_new)
+        *number = site_new(a, node, thread, is_mapping);
+    a->site_of_node[node] = (uint32_t)*number;
 }
 
 /* The site of a node and thread. The site used last for the node is tried
@@ -110,7 +89,8 @@ site_of(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
     uint32_t number;
 
     if (ALQI_UNLIKELY(node >= a->n_site_of_node))
-        site_of_node_grow(a);
+        a->site_of_node = alqi_cli_widen(a->site_of_node, &a->n_site_of_node,
+                                         node, sizeof *a->site_of_node);
     number = a->site_of_node[node];
     if (ALQI_UNLIKELY(number == 0 || a->sites[number - 1].thread != thread))
         site_find(a, node, thread, is_mapping);
@@ -417,7 +397,7 @@ held_continue(struct alqi_cli_analysis *a, uint64_t id, uint64_t length,
                         bytes, p, chain->n_moves);
     alqi_cli_chains_put(&a->chains, id, chain);
     if (watch_of(a) != NULL)
-        watch_of(a)->moved(watch_of(a)->arg, h->id, id);
+        watch_of(a)->moved(watch_of(a)->arg, id);
     a->held.is_held = false;
 }
 
@@ -845,9 +825,9 @@ alqi_cli_analysis_run(struct alqi_cli_analysis *a, struct alqi_cli_input *input,
 /* ---- pictures -------------------------------------------------------- */
 
 static void *
-copy(const void *array, uint32_t n, uint32_t capacity, size_t each_bytes)
+copy(const void *array, uint32_t n, size_t each_bytes)
 {
-    void *same = alqi_cli_realloc(NULL, capacity, each_bytes);
+    void *same = alqi_cli_realloc(NULL, n, each_bytes);
 
     if (n > 0)
         memcpy(same, array, n * each_bytes);
@@ -865,10 +845,9 @@ alqi_cli_analysis_picture(struct alqi_cli_analysis *a,
         epochs_renumber(a);
     *out = *a;
     out->is_picture = true;
-    out->sites = copy(a->sites, a->n_sites, a->n_sites, sizeof *a->sites);
-    out->sites_capacity = a->n_sites;
-    out->site_of_node = copy(a->site_of_node, a->n_site_of_node,
-                             a->n_site_of_node, sizeof *a->site_of_node);
+    out->sites = copy(a->sites, a->n_sites, sizeof *a->sites);
+    out->site_of_node =
+        copy(a->site_of_node, a->n_site_of_node, sizeof *a->site_of_node);
     measures_make(out);
 }
 

@@ -71,8 +71,8 @@ struct alqi_cli_watch {
     void (*promoted)(void *arg, uint64_t id, uint64_t us, uint64_t born_us);
     /* the block was freed */
     void (*died)(void *arg, uint64_t id, uint64_t us, uint64_t born_us);
-    /* realloc made the block that was born last of the one that died last */
-    void (*moved)(void *arg, uint64_t from, uint64_t to);
+    /* realloc made that block of the one that died last */
+    void (*moved)(void *arg, uint64_t id);
     /* a block, which died last or stays, and those it was made of, had it */
     void (*chain)(void *arg, uint64_t id, double life_us);
     /* the block was never freed; called after the last event */
@@ -154,7 +154,7 @@ struct alqi_cli_analysis {
     uint32_t n_site_of_node;
     /* in order of first use; moves when it grows */
     struct alqi_cli_site *sites;
-    uint32_t n_sites, sites_capacity;
+    uint32_t n_sites;
 
     /* sums of all sites; valid after the reading */
     struct alqi_cli_sum totals[ALQI_CLI_N_MEASURES];

@@ -9,7 +9,7 @@
 #include "cli/analysis/blocks.h"
 #include "cli/tool/cli.h"
 
-enum { CAPACITY_FIRST = 1024, STEP_LOG_MAX = 62 };
+enum { STEP_LOG_MAX = 62 };
 
 void
 alqi_cli_blocks_init(struct alqi_cli_blocks *b, uint32_t n_max)
@@ -112,10 +112,7 @@ alqi_cli_blocks_take(struct alqi_cli_blocks *b,
 {
     if (b->n_blocks >= b->n_max)
         condense(b, moments);
-    if (b->n_blocks == b->capacity) {
-        b->capacity = b->capacity == 0 ? CAPACITY_FIRST : 2 * b->capacity;
-        b->blocks = alqi_cli_realloc(b->blocks, b->capacity, sizeof *b->blocks);
-    }
+    b->blocks = alqi_cli_grow(b->blocks, b->n_blocks, sizeof *b->blocks);
     b->blocks[b->n_blocks] = *block;
     round_down(&b->blocks[b->n_blocks++], b->step_us);
     b->n_taken++;
@@ -135,12 +132,8 @@ alqi_cli_blocks_take_resident(struct alqi_cli_blocks *b, uint64_t us,
             b->resident[i] = b->resident[2 * i];
         b->resident_every *= 2;
     }
-    if (b->n_resident == b->resident_capacity) {
-        b->resident_capacity =
-            b->resident_capacity == 0 ? 256 : 2 * b->resident_capacity;
-        b->resident = alqi_cli_realloc(b->resident, b->resident_capacity,
-                                       sizeof *b->resident);
-    }
+    b->resident =
+        alqi_cli_grow(b->resident, b->n_resident, sizeof *b->resident);
     b->resident[b->n_resident++] = (struct alqi_cli_resident){us, bytes};
 }
 

@@ -46,14 +46,14 @@ struct alqi_cli_resident {
 struct alqi_cli_blocks {
     /* in order of their ends until some became one; owned */
     struct alqi_cli_block *blocks;
-    uint32_t n_blocks, capacity, n_max;
+    uint32_t n_blocks, n_max;
     /* blocks handed in, before any became one */
     uint64_t n_taken;
     /* times are multiples of it; 1: as in the trace */
     uint64_t step_us;
     /* in order of time; owned */
     struct alqi_cli_resident *resident;
-    uint32_t n_resident, resident_capacity;
+    uint32_t n_resident;
     /* records handed in; one of so many is kept */
     uint64_t n_resident_told, resident_every;
 };

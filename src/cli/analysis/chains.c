@@ -34,16 +34,11 @@ alqi_cli_chains_find(const struct alqi_cli_chains *chains, uint64_t block)
     return (struct alqi_cli_chain *)(uintptr_t)chain;
 }
 
-/* Out of memory ends the command. */
 void
 alqi_cli_chains_put(struct alqi_cli_chains *chains, uint64_t block,
                     struct alqi_cli_chain *chain)
 {
-    if (alqi_base_map_put(&chains->by_block, block, (uint64_t)(uintptr_t)chain))
-        return;
-    alqi_cli_say("out of memory for %zu chains of realloc",
-                 chains->by_block.n_used + 1);
-    exit(ALQI_CLI_UNREADABLE);
+    alqi_cli_map_put(&chains->by_block, block, (uint64_t)(uintptr_t)chain);
 }
 
 /* Sums of earlier peaks are cleared first, so every sum has the last epoch. */
@@ -142,12 +137,8 @@ void
 alqi_cli_chain_keep(struct alqi_cli_chain *chain,
                     const struct alqi_cli_block *block)
 {
-    if (chain->n_blocks == chain->blocks_capacity) {
-        chain->blocks_capacity =
-            chain->n_blocks == 0 ? 4 : 2 * chain->blocks_capacity;
-        chain->blocks = alqi_cli_realloc(chain->blocks, chain->blocks_capacity,
-                                         sizeof *chain->blocks);
-    }
+    chain->blocks =
+        alqi_cli_grow(chain->blocks, chain->n_blocks, sizeof *chain->blocks);
     chain->blocks[chain->n_blocks++] = *block;
 }
 

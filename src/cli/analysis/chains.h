@@ -48,7 +48,7 @@ struct alqi_cli_chain {
     struct alqi_cli_link *links;
     /* those that went, if options.blocks asks for them; owned */
     struct alqi_cli_block *blocks;
-    size_t n_blocks, blocks_capacity;
+    uint32_t n_blocks;
 };
 
 /* Chains by the number of the block that ends them now. */

@@ -10,14 +10,11 @@
  *
  * .inv.once   With a filter a block becomes a row of the index and enters no
  *             sum of the analysis; without one it enters the sums. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/tool/cli.h"
 #include "cli/analysis/filter.h"
-#include "cli/analysis/view_index.h"
-#include "cli/tool/memory.h"
 #include "view/scan.h"
 #include "view/timeline.h"
 
@@ -53,11 +50,7 @@ alqi_cli_filter_begin(struct alqi_cli_filter *f,
 {
     if (f->text == NULL)
         return;
-    f->out = alqi_cli_memory_open(&f->bytes, &f->n_bytes);
-    if (f->out == NULL)
-        give_up(strerror(errno));
-    f->indexer = alqi_cli_view_indexer_new(analysis, f->out, &f->watch);
-    options->watch = &f->watch;
+    alqi_cli_rows_begin(&f->rows, analysis, options);
     options->is_unsummed = true;
 }
 
@@ -69,8 +62,8 @@ struct sifter {
     struct alqi_cli_filter *filter;
     /* its sums are replaced */
     struct alqi_cli_analysis *a;
-    /* the rows; points into filter->bytes */
-    struct alqi_view_index x;
+    /* the rows; the filter's */
+    const struct alqi_view_index *x;
     /* which rows pass: the filter, and the other one if has_other */
     struct alqi_view_scan scan, other;
     bool has_other;
@@ -85,8 +78,8 @@ static struct alqi_cli_sum
 row_sum(const struct sifter *s, uint32_t block, uint32_t i, bool is_peak)
 {
     const struct alqi_view_rows *r = &s->rows;
-    const struct alqi_view_class *c = &s->x.classes[r->class_[i]];
-    struct alqi_view_stand stand = {s->x.weights[r->class_[i]], 1,
+    const struct alqi_view_class *c = &s->x->classes[r->class_[i]];
+    struct alqi_view_stand stand = {s->x->weights[r->class_[i]], 1,
                                     r->samples[i]};
     const struct alqi_view_weight *w = &stand.weight;
     bool is_on_both =
@@ -94,7 +87,7 @@ row_sum(const struct sifter *s, uint32_t block, uint32_t i, bool is_peak)
         alqi_view_scan_passes(&s->other, block * ALQI_VIEW_BLOCK_ROWS + i);
 
     if (is_peak)
-        stand = alqi_view_stand_at_peak(&s->x, r->class_[i], r->flags[i],
+        stand = alqi_view_stand_at_peak(s->x, r->class_[i], r->flags[i],
                                         r->samples[i]);
     return (struct alqi_cli_sum){
         .bytes = w->bytes,
@@ -119,9 +112,10 @@ static void
 row_enter(struct sifter *s, uint32_t block, uint32_t i)
 {
     const struct alqi_view_rows *r = &s->rows;
-    uint32_t node = alqi_cli_view_indexer_node(s->filter->indexer, r->stack[i]);
+    uint32_t node =
+        alqi_cli_view_indexer_node(s->filter->rows.indexer, r->stack[i]);
     struct alqi_cli_site *site = &s->a->sites[s->a->site_of_node[node] - 1];
-    uint32_t thread = s->x.origins[r->origin[i]].thread;
+    uint32_t thread = s->x->origins[r->origin[i]].thread;
     bool is_left = (r->flags[i] & ALQI_VIEW_LEFT) != 0;
     bool is_in[ALQI_CLI_N_MEASURES] = {
         [ALQI_CLI_ALLOCATED] = true,
@@ -152,8 +146,8 @@ sums_make(struct sifter *s)
 {
     struct alqi_cli_analysis *a = s->a;
 
-    for (uint32_t b = 0; b < s->x.n_blocks; b++) {
-        if (!alqi_view_rows_read(&s->rows, &s->x, &s->scan, b))
+    for (uint32_t b = 0; b < s->x->n_blocks; b++) {
+        if (!alqi_view_rows_read(&s->rows, s->x, &s->scan, b))
             continue;
         for (uint32_t i = 0; i < s->rows.n; i++)
             if (s->rows.passes[i] != 0)
@@ -173,7 +167,7 @@ timeline_replace(struct sifter *s)
 
     if (t->n == 0)
         return true;
-    if (!alqi_view_levels_make(&levels, &s->x, &s->scan, t->step_us, t->n))
+    if (!alqi_view_levels_make(&levels, s->x, &s->scan, t->step_us, t->n))
         return false;
     memcpy(t->live, levels.bytes, t->n * sizeof *t->live);
     free(levels.bytes);
@@ -184,9 +178,8 @@ timeline_replace(struct sifter *s)
 static void
 sift(struct sifter *s, const struct alqi_cli_filter *other)
 {
-    if (!alqi_view_scan_run(&s->scan, &s->x, &s->filter->filter) ||
-        (other != NULL &&
-         !alqi_view_scan_run(&s->other, &s->x, &other->filter)))
+    if (!alqi_view_scan_run(&s->scan, s->x, &s->filter->filter) ||
+        (other != NULL && !alqi_view_scan_run(&s->other, s->x, &other->filter)))
         give_up("there is no memory");
     s->has_other = other != NULL;
     sums_make(s);
@@ -196,13 +189,11 @@ sift(struct sifter *s, const struct alqi_cli_filter *other)
     alqi_view_scan_free(&s->other);
 }
 
-/* The index gets an empty name and key: it is never stored. */
 void
 alqi_cli_filter_end(struct alqi_cli_filter *f, struct alqi_cli_analysis *a,
                     struct alqi_cli_input *input,
                     const struct alqi_cli_filter *other)
 {
-    static const unsigned char key[ALQI_VIEW_KEY_BYTES];
     struct sifter *s;
     const char *error;
 
@@ -211,29 +202,18 @@ alqi_cli_filter_end(struct alqi_cli_filter *f, struct alqi_cli_analysis *a,
     s = alqi_cli_realloc(NULL, 1, sizeof *s);
     memset(s, 0, sizeof *s);
     s->filter = f;
+    s->x = &f->rows.index;
     s->a = a;
-    error = alqi_cli_view_indexer_finish(f->indexer, input, "", key);
-    if (error == NULL && fflush(f->out) != 0)
-        error = strerror(errno);
-    if (error == NULL)
-        error = alqi_view_index_open(&s->x, f->bytes, f->n_bytes);
+    error = alqi_cli_rows_end(&f->rows, input);
     if (error != NULL)
         give_up(error);
     sift(s, other);
-    alqi_view_index_close(&s->x);
     free(s);
 }
 
 void
 alqi_cli_filter_free(struct alqi_cli_filter *f)
 {
-    if (f->indexer != NULL)
-        alqi_cli_view_indexer_drop(f->indexer);
-    if (f->out != NULL)
-        fclose(f->out);
-    free(f->bytes);
+    alqi_cli_rows_free(&f->rows);
     alqi_view_query_free(&f->query);
-    f->indexer = NULL;
-    f->out = NULL;
-    f->bytes = NULL;
 }

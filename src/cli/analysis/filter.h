@@ -6,12 +6,8 @@
 #ifndef ALQI_CLI_ANALYSIS_FILTER_H
 #define ALQI_CLI_ANALYSIS_FILTER_H
 
-#include <stdio.h>
-
-#include "cli/analysis/analysis.h"
+#include "cli/analysis/view_index.h"
 #include "view/filter.h"
-
-struct alqi_cli_view_indexer;
 
 /* All zeros is none. */
 struct alqi_cli_filter {
@@ -21,15 +17,8 @@ struct alqi_cli_filter {
     struct alqi_view_query query;
     /* the conditions */
     struct alqi_view_filter filter;
-    /* calls of the indexer, for the analysis */
-    struct alqi_cli_watch watch;
-    /* makes the index while the trace is read; owned */
-    struct alqi_cli_view_indexer *indexer;
-    /* writes the index to memory; NULL before begin */
-    FILE *out;
-    /* the index, when all is written; out allocates it */
-    char *bytes;
-    size_t n_bytes;
+    /* the blocks, made while the trace is read */
+    struct alqi_cli_rows rows;
 };
 
 /* Parses a filter. False: it is none, which has been said as an error of the

@@ -41,10 +41,7 @@ row_at(struct alqi_cli_moment *m, struct hash h)
     for (; alqi_base_map_get(&m->row_of_hash, h.key, &number); h.key++)
         if (m->rows[number].check == h.check)
             return &m->rows[number];
-    if (!alqi_base_map_put(&m->row_of_hash, h.key, m->n_rows)) {
-        alqi_cli_say("out of memory for %u stacks", m->n_rows);
-        exit(ALQI_CLI_UNREADABLE);
-    }
+    alqi_cli_map_put(&m->row_of_hash, h.key, m->n_rows);
     m->rows = alqi_cli_grow(m->rows, m->n_rows, sizeof *m->rows);
     m->rows[m->n_rows] = (struct alqi_cli_moment_row){.check = h.check};
     return &m->rows[m->n_rows++];

@@ -25,14 +25,8 @@ alqi_cli_shares_free(struct alqi_cli_shares *s)
 static struct alqi_cli_share *
 share_at(struct alqi_cli_shares *s, uint32_t process)
 {
-    if (process >= s->n_shares) {
-        uint32_t n = 2 * process + 8;
-
-        s->shares = alqi_cli_realloc(s->shares, n, sizeof *s->shares);
-        memset(s->shares + s->n_shares, 0,
-               (n - s->n_shares) * sizeof *s->shares);
-        s->n_shares = n;
-    }
+    s->shares =
+        alqi_cli_widen(s->shares, &s->n_shares, process, sizeof *s->shares);
     return &s->shares[process];
 }
 
@@ -42,11 +36,7 @@ alqi_cli_shares_born(struct alqi_cli_shares *s, uint32_t process, uint64_t id,
 {
     struct alqi_cli_share *share = share_at(s, process);
 
-    if (!alqi_base_map_put(&s->process_of, id, process)) {
-        alqi_cli_say("out of memory for the blocks of %zu allocations",
-                     s->process_of.n_used);
-        exit(ALQI_CLI_UNREADABLE);
-    }
+    alqi_cli_map_put(&s->process_of, id, process);
     if (share->allocated.n_blocks == 0)
         share->first_us = b->time_us;
     share->last_us = b->time_us;

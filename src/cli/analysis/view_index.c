@@ -10,6 +10,7 @@
  * A trace may be thinned: a block is then taken or not by its id, the same
  * ones each time. A block that is not taken has no row. Where it links a chain
  * of realloc, it has a ghost's number instead, beyond NO_ROW. */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 #include "cli/convert/codes.h"
 #include "cli/analysis/remarks.h"
 #include "cli/analysis/view_index.h"
+#include "cli/tool/memory.h"
 #include "view/build.h"
 
 enum {
@@ -87,25 +89,6 @@ struct alqi_cli_view_indexer {
     struct alqi_base_intern nodes;
 };
 
-/* Ends the command. */
-static _Noreturn void
-no_memory(void)
-{
-    alqi_cli_say("out of memory for the index");
-    exit(ALQI_CLI_UNREADABLE);
-}
-
-/* The value of a key, made if it is new. */
-static uint64_t *
-map_at(struct alqi_base_map *map, uint64_t key, bool *is_new)
-{
-    uint64_t *value = alqi_base_map_at(map, key, is_new);
-
-    if (value == NULL)
-        no_memory();
-    return value;
-}
-
 /* ---- rows ---------------------------------------------------------------- */
 
 /* A thinned index has the block. */
@@ -147,8 +130,7 @@ row_set(struct alqi_cli_view_indexer *x, uint64_t id, uint32_t row)
         x->first_id = id;
     }
     if (id - x->first_id != row || x->taken_below != 0) {
-        if (!alqi_base_map_put(&x->row_of_id, id, row))
-            no_memory();
+        alqi_cli_map_put(&x->row_of_id, id, row);
     } else if (x->row_of_id.n_used > 0) {
         alqi_base_map_take(&x->row_of_id, id, &old);
     }
@@ -188,8 +170,8 @@ class_find(struct alqi_cli_view_indexer *x, uint64_t length)
     bool is_new = true;
 
     if (length >> LENGTH_BITS == 0) {
-        number = map_at(&x->class_of, length | (uint64_t)rate << LENGTH_BITS,
-                        &is_new);
+        number = alqi_cli_map_at(
+            &x->class_of, length | (uint64_t)rate << LENGTH_BITS, &is_new);
         if (!is_new)
             return (uint32_t)*number;
     }
@@ -235,15 +217,8 @@ origin_find(struct alqi_cli_view_indexer *x, const struct alqi_ctf_event *e,
 static uint32_t
 stack_find(struct alqi_cli_view_indexer *x, uint32_t node, bool is_mapping)
 {
-    if (node >= x->n_stack_of_node) {
-        uint32_t n = 2 * node + 1024;
-
-        x->stack_of_node =
-            alqi_cli_realloc(x->stack_of_node, n, sizeof *x->stack_of_node);
-        memset(x->stack_of_node + x->n_stack_of_node, 0,
-               (n - x->n_stack_of_node) * sizeof *x->stack_of_node);
-        x->n_stack_of_node = n;
-    }
+    x->stack_of_node = alqi_cli_widen(x->stack_of_node, &x->n_stack_of_node,
+                                      node, sizeof *x->stack_of_node);
     if (x->stack_of_node[node] == 0) {
         x->stacks = alqi_cli_grow(x->stacks, x->n_stacks, sizeof *x->stacks);
         x->stacks[x->n_stacks++] = (struct alqi_view_stack){node, is_mapping};
@@ -307,21 +282,18 @@ died(void *arg, uint64_t id, uint64_t us, uint64_t born_us)
 /* The block that died last lives on in `to`. If `to` is not taken, it becomes
  * a ghost, so that the chain is not cut. */
 static void
-moved(void *arg, uint64_t from, uint64_t to)
+moved(void *arg, uint64_t to)
 {
     struct alqi_cli_view_indexer *x = arg;
     uint64_t row = row_find(x, to);
 
-    (void)from; /* died last */
     if (x->died_row == NO_ROW)
         return;
     if (row == NO_ROW) {
         row = NO_ROW + ++x->n_ghosts;
-        if (!alqi_base_map_put(&x->row_of_id, to, row))
-            no_memory();
+        alqi_cli_map_put(&x->row_of_id, to, row);
     }
-    if (!alqi_base_map_put(&x->older_row, row, x->died_row))
-        no_memory();
+    alqi_cli_map_put(&x->older_row, row, x->died_row);
 }
 
 /* Sets the life of the whole chain, from its last block back. Links are
@@ -386,15 +358,8 @@ peak(void *arg, unsigned colours)
 static uint32_t
 text_of(struct alqi_cli_view_indexer *x, uint32_t name)
 {
-    if (name >= x->n_text_of_name) {
-        uint32_t n = 2 * name + 1024;
-
-        x->text_of_name =
-            alqi_cli_realloc(x->text_of_name, n, sizeof *x->text_of_name);
-        memset(x->text_of_name + x->n_text_of_name, 0,
-               (n - x->n_text_of_name) * sizeof *x->text_of_name);
-        x->n_text_of_name = n;
-    }
+    x->text_of_name = alqi_cli_widen(x->text_of_name, &x->n_text_of_name, name,
+                                     sizeof *x->text_of_name);
     if (x->text_of_name[name] == 0)
         x->text_of_name[name] =
             alqi_view_build_text(x->build,
@@ -612,8 +577,10 @@ alqi_cli_view_indexer_new(struct alqi_cli_analysis *analysis, FILE *out,
     x->functions.n_words = x->nodes.n_words = 3;
     alqi_cli_blocks_init(&x->looks, 0);
     x->build = alqi_view_build_new(put, out);
-    if (x->build == NULL)
-        no_memory();
+    if (x->build == NULL) {
+        alqi_cli_say("out of memory for the index");
+        exit(ALQI_CLI_UNREADABLE);
+    }
     *watch = (struct alqi_cli_watch){
         .arg = x,
         .born = born,
@@ -706,4 +673,46 @@ alqi_cli_view_index_write(struct alqi_cli_input *input, const char *name,
     if (error == NULL && fflush(out) != 0)
         error = "the index cannot be written";
     return error;
+}
+
+/* ---- in memory ----------------------------------------------------------- */
+
+void
+alqi_cli_rows_begin(struct alqi_cli_rows *r, struct alqi_cli_analysis *analysis,
+                    struct alqi_cli_analysis_options *options)
+{
+    r->out = alqi_cli_memory_open(&r->bytes, &r->n_bytes);
+    if (r->out == NULL) {
+        alqi_cli_say("out of memory for the index");
+        exit(ALQI_CLI_UNREADABLE);
+    }
+    r->indexer = alqi_cli_view_indexer_new(analysis, r->out, &r->watch);
+    options->watch = &r->watch;
+}
+
+/* The index gets an empty name and key: it is never stored. */
+const char *
+alqi_cli_rows_end(struct alqi_cli_rows *r, struct alqi_cli_input *input)
+{
+    static const unsigned char key[ALQI_VIEW_KEY_BYTES];
+    const char *error =
+        alqi_cli_view_indexer_finish(r->indexer, input, "", key);
+
+    if (error == NULL && fflush(r->out) != 0)
+        error = strerror(errno);
+    return error != NULL
+               ? error
+               : alqi_view_index_open(&r->index, r->bytes, r->n_bytes);
+}
+
+void
+alqi_cli_rows_free(struct alqi_cli_rows *r)
+{
+    if (r->out == NULL)
+        return;
+    alqi_view_index_close(&r->index);
+    alqi_cli_view_indexer_drop(r->indexer);
+    fclose(r->out);
+    free(r->bytes);
+    r->out = NULL;
 }

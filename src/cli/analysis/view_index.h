@@ -2,13 +2,14 @@
  *
  * Either at once, or by a caller that runs an analysis anyway: it makes an
  * indexer, gives its watch to the analysis, and finishes it when all is
- * read. */
+ * read.  A caller that goes through the blocks after the analysis has the index
+ * in memory (struct alqi_cli_rows). */
 #ifndef ALQI_CLI_ANALYSIS_VIEW_INDEX_H
 #define ALQI_CLI_ANALYSIS_VIEW_INDEX_H
 
 #include <stdio.h>
 
-#include "cli/read/input.h"
+#include "cli/analysis/analysis.h"
 #include "view/index.h"
 
 /* Reads the input to its end and writes its index to out. name is displayed
@@ -19,8 +20,6 @@ const char *alqi_cli_view_index_write(struct alqi_cli_input *input,
 
 /* ---- for those who read it themselves -------------------------------- */
 
-struct alqi_cli_analysis;
-struct alqi_cli_watch;
 struct alqi_cli_view_indexer;
 
 /* The indexer observes the analysis while it reads: its options get `watch`. */
@@ -42,5 +41,32 @@ const char *alqi_cli_view_indexer_finish(struct alqi_cli_view_indexer *indexer,
 uint32_t alqi_cli_view_indexer_node(const struct alqi_cli_view_indexer *indexer,
                                     uint32_t stack);
 void alqi_cli_view_indexer_drop(struct alqi_cli_view_indexer *indexer);
+
+/* ---- for those who go through the blocks ------------------------------ */
+
+/* An index in memory of what an analysis reads. All zeros is none. */
+struct alqi_cli_rows {
+    /* calls of the indexer, for the analysis */
+    struct alqi_cli_watch watch;
+    /* makes the index while the trace is read; owned */
+    struct alqi_cli_view_indexer *indexer;
+    /* writes the index to memory; NULL before begin */
+    FILE *out;
+    /* the index, when all is written; out allocates it */
+    char *bytes;
+    size_t n_bytes;
+    /* open after end; points into bytes */
+    struct alqi_view_index index;
+};
+
+/* Prepares the options for an analysis that is to be run. Ends the command
+ * without memory. */
+void alqi_cli_rows_begin(struct alqi_cli_rows *rows,
+                         struct alqi_cli_analysis *analysis,
+                         struct alqi_cli_analysis_options *options);
+/* When the analysis has run: opens the index. NULL, or what went wrong. */
+const char *alqi_cli_rows_end(struct alqi_cli_rows *rows,
+                              struct alqi_cli_input *input);
+void alqi_cli_rows_free(struct alqi_cli_rows *rows);
 
 #endif

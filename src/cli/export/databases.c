@@ -11,7 +11,6 @@
 #include "cli/export/sql.h"
 #include "plat/plat.h"
 
-/* The fingerprint is taken here, before the second pass over the trace. */
 int
 alqi_cli_sql_export(struct alqi_cli_export *export,
                     const struct alqi_cli_analysis_options *options,
@@ -21,7 +20,6 @@ alqi_cli_sql_export(struct alqi_cli_export *export,
         .export = export,
         .options = options,
         .sql = sql,
-        .moments = export->analysis.moments,
         .fingerprint = alqi_cli_sql_fingerprint(export),
     };
 

@@ -338,6 +338,8 @@ write_out(struct request *r, struct alqi_cli_input *input)
         if (x->index == NULL)
             return ALQI_CLI_UNREADABLE;
     }
+    if (is_rows(r))
+        alqi_cli_rows_begin(&x->rows, &x->analysis, &r->options);
     x->input = input;
     alqi_cli_analysis_run(&x->analysis, input, &r->options);
     rc = alqi_cli_input_finish(input);
@@ -349,6 +351,7 @@ write_out(struct request *r, struct alqi_cli_input *input)
     if (rc_write < 0)
         rc_write = is_rows(r) ? write_rows(r) : write_file(r);
     alqi_cli_page_index_drop(x->index);
+    alqi_cli_rows_free(&x->rows);
     alqi_cli_analysis_free(&x->analysis);
     alqi_cli_blocks_free(&blocks);
     return rc_write != ALQI_CLI_OK ? rc_write : rc;

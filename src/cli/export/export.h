@@ -10,6 +10,7 @@
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/groups.h"
 #include "cli/analysis/moment.h"
+#include "cli/analysis/view_index.h"
 
 #define ALQI_CLI_TIME_UNIT_CHOICES "ms B"
 #define ALQI_CLI_WEIGHT_CHOICES "bytes objects samples"
@@ -65,6 +66,7 @@ struct alqi_cli_export {
     uint32_t max_stacks;                  /* pprof; 0: all */
     uint64_t max_samples;                 /* html; 0: all */
     struct alqi_cli_page_index *index;    /* html */
+    struct alqi_cli_rows rows;            /* databases */
     struct alqi_cli_export_part part;     /* pprof */
     char program[ALQI_CLI_PROGRAM_BYTES]; /* its command, or its file */
 };

@@ -92,15 +92,14 @@ struct alqi_cli_sql_rows {
     struct alqi_cli_export *export;
     const struct alqi_cli_analysis_options *options;
     const struct alqi_cli_sql_options *sql;
-    const uint64_t *moments; /* of the peak: so many, by colour */
-    uint64_t fingerprint;    /* of the trace: 63 bits */
-    uint64_t trace_id;       /* drawn by lot; 63 bits, never 0 */
+    uint64_t fingerprint; /* of the trace: 63 bits */
+    uint64_t trace_id;    /* drawn by lot; 63 bits, never 0 */
 };
 
 uint64_t alqi_cli_sql_fingerprint(const struct alqi_cli_export *export);
 
-/* Writes all rows of a trace, which is read once more for its samples.  Returns
- * -1, or the exit status; the reason was said by whoever failed. */
+/* Writes all rows of a trace.  Returns -1, or the exit status; the reason was
+ * said by whoever failed. */
 int alqi_cli_sql_rows_put(const struct alqi_cli_sql_rows *rows,
                           const struct alqi_cli_sink *sink);
 

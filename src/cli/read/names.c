@@ -1,8 +1,8 @@
 /* names.c -- every text of a trace once, every location expanded once
  *
- * [names.h] Two open-addressing tables, texts by content and expansions by
- * code, point into arrays that only grow. Both tables are at most half full,
- * so a probe ends soon. Numbers are given out in order and never change.
+ * [names.h] Two maps, from a text's hash and from a code, give numbers in
+ * arrays that only grow. Numbers are given out in order and never change.
+ * Texts of one hash have keys that follow one another.
  *
  * An expansion is made when its code is first asked for. It holds the frames
  * that the reader knew then, so modules that are added later do not change
@@ -12,18 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
+#include "base/map.h"
 #include "cli/tool/cli.h"
 #include "cli/read/names.h"
 #include "cli/tool/text.h"
 
-enum { TEXT_MAX = 2048, SLOTS_FIRST = 256, TEXT_BLOCK_BYTES = 65536 };
+enum { TEXT_MAX = 2048, TEXT_BLOCK_BYTES = 65536 };
 
 /* The frames of one location code: n of them from frames[first] on. */
 struct expansion {
-    uint64_t code;
-    uint32_t first; /* in frames */
-    uint32_t n;
+    uint32_t first, n;
 };
 
 /* A range of location codes, (start, end], and the base name of its module. */
@@ -38,23 +36,21 @@ struct alqi_cli_names {
     /* by number; they point into the blocks */
     char **texts;
     uint32_t n_texts;
-    /* hash table: number + 1; 0 is free */
-    uint32_t *text_slots;
-    uint32_t n_text_slots;
+    /* a text's hash, or the next free key -> its number */
+    struct alqi_base_map text_of_hash;
     /* newest block of text bytes; each begins with the address of the one
      * before */
     char *block;
     /* bytes of it in use */
     size_t block_used;
-    /* in order of first use; capacity is n_code_slots */
+    /* in order of first use; moves when it grows */
     struct expansion *expansions;
     uint32_t n_expansions;
-    /* hash table: index in expansions + 1; 0 is free */
-    uint32_t *code_slots;
-    uint32_t n_code_slots;
+    /* code -> index in expansions */
+    struct alqi_base_map expansion_of;
     /* of all expansions; moves when it grows */
     struct alqi_cli_frame *frames;
-    uint32_t n_frames, frames_capacity;
+    uint32_t n_frames;
     /* in order of arrival; later ones win */
     struct module *modules;
     uint32_t n_modules;
@@ -70,37 +66,6 @@ text_hash(const char *text, size_t n)
     for (size_t i = 0; i < n; i++)
         h = (h ^ (unsigned char)text[i]) * 0x100000001B3u;
     return alqi_base_mix(h);
-}
-
-/* The slot of a text, or the free one where it belongs. */
-static uint32_t *
-text_slot(struct alqi_cli_names *names, const char *text, size_t n)
-{
-    uint32_t mask = names->n_text_slots - 1;
-    uint32_t i = (uint32_t)text_hash(text, n) & mask;
-
-    for (;; i = (i + 1) & mask) {
-        uint32_t number = names->text_slots[i];
-
-        if (number == 0 || strcmp(names->texts[number - 1], text) == 0)
-            return &names->text_slots[i];
-    }
-}
-
-/* Doubles the table and the array, and enters all texts anew. */
-static void
-texts_grow(struct alqi_cli_names *names)
-{
-    uint32_t n =
-        names->n_text_slots == 0 ? SLOTS_FIRST : 2 * names->n_text_slots;
-
-    names->texts = alqi_cli_realloc(names->texts, n, sizeof *names->texts);
-    free(names->text_slots);
-    names->text_slots = alqi_cli_realloc(NULL, n, sizeof *names->text_slots);
-    memset(names->text_slots, 0, n * sizeof *names->text_slots);
-    names->n_text_slots = n;
-    for (uint32_t i = 0; i < names->n_texts; i++)
-        *text_slot(names, names->texts[i], strlen(names->texts[i])) = i + 1;
 }
 
 /* Copies a text of n bytes into a block. The first bytes of a block hold the
@@ -128,16 +93,16 @@ alqi_cli_names_intern(struct alqi_cli_names *names, const char *text)
 {
     char clean[TEXT_MAX];
     size_t n = alqi_cli_clean(clean, sizeof clean, text);
-    uint32_t *slot;
+    uint64_t key = text_hash(clean, n), number;
 
-    if (2 * (names->n_texts + 1) > names->n_text_slots)
-        texts_grow(names);
-    slot = text_slot(names, clean, n);
-    if (*slot == 0) {
-        names->texts[names->n_texts] = text_keep(names, clean, n);
-        *slot = ++names->n_texts;
-    }
-    return *slot - 1;
+    for (; alqi_base_map_get(&names->text_of_hash, key, &number); key++)
+        if (strcmp(names->texts[number], clean) == 0)
+            return (uint32_t)number;
+    names->texts =
+        alqi_cli_grow(names->texts, names->n_texts, sizeof *names->texts);
+    names->texts[names->n_texts] = text_keep(names, clean, n);
+    alqi_cli_map_put(&names->text_of_hash, key, names->n_texts);
+    return names->n_texts++;
 }
 
 const char *
@@ -168,9 +133,9 @@ alqi_cli_names_drop(struct alqi_cli_names *names)
         free(block);
     }
     free(names->texts);
-    free(names->text_slots);
+    alqi_base_map_clear(&names->text_of_hash);
     free(names->expansions);
-    free(names->code_slots);
+    alqi_base_map_clear(&names->expansion_of);
     free(names->frames);
     free(names->modules);
     free(names);
@@ -192,10 +157,8 @@ alqi_cli_names_add_module(struct alqi_cli_names *names, uint64_t start,
 {
     struct module *m;
 
-    if ((names->n_modules & (names->n_modules - 1)) == 0)
-        names->modules = alqi_cli_realloc(
-            names->modules, names->n_modules == 0 ? 1 : 2 * names->n_modules,
-            sizeof *names->modules);
+    names->modules =
+        alqi_cli_grow(names->modules, names->n_modules, sizeof *names->modules);
     m = &names->modules[names->n_modules++];
     m->start = start;
     m->end = end;
@@ -218,12 +181,8 @@ module_name(const struct alqi_cli_names *names, uint64_t code)
 static struct alqi_cli_frame *
 frames_add(struct alqi_cli_names *names)
 {
-    if (names->n_frames == names->frames_capacity) {
-        names->frames_capacity =
-            names->frames_capacity == 0 ? 256 : 2 * names->frames_capacity;
-        names->frames = alqi_cli_realloc(names->frames, names->frames_capacity,
-                                         sizeof *names->frames);
-    }
+    names->frames =
+        alqi_cli_grow(names->frames, names->n_frames, sizeof *names->frames);
     return &names->frames[names->n_frames++];
 }
 
@@ -281,57 +240,25 @@ frame_unknown(struct alqi_cli_names *names, uint32_t module, uint64_t code)
     f->is_nameless = true;
 }
 
-/* The slot of a code, or the free one where it belongs. */
-static uint32_t *
-code_slot(const struct alqi_cli_names *names, uint64_t code)
-{
-    uint32_t mask = names->n_code_slots - 1;
-    uint32_t i = (uint32_t)alqi_base_mix(code) & mask;
-
-    for (;; i = (i + 1) & mask) {
-        uint32_t index = names->code_slots[i];
-
-        if (index == 0 || names->expansions[index - 1].code == code)
-            return &names->code_slots[i];
-    }
-}
-
-/* Doubles the table and the expansions, and enters all codes anew. */
-static void
-codes_grow(struct alqi_cli_names *names)
-{
-    uint32_t n =
-        names->n_code_slots == 0 ? SLOTS_FIRST : 2 * names->n_code_slots;
-
-    names->expansions =
-        alqi_cli_realloc(names->expansions, n, sizeof *names->expansions);
-    free(names->code_slots);
-    names->code_slots = alqi_cli_realloc(NULL, n, sizeof *names->code_slots);
-    memset(names->code_slots, 0, n * sizeof *names->code_slots);
-    names->n_code_slots = n;
-    for (uint32_t i = 0; i < names->n_expansions; i++)
-        *code_slot(names, names->expansions[i].code) = i + 1;
-}
-
-/* Makes the expansion of a code: at least one frame. The caller has made
- * room. */
-static void
+/* Makes the expansion of a code: at least one frame. Returns its index. */
+static uint32_t
 expand(struct alqi_cli_names *names, const struct alqi_ctf_reader *reader,
        uint64_t code)
 {
     const struct alqi_ctf_location *location =
         alqi_ctf_reader_location(reader, code);
-    uint32_t module = module_name(names, code);
-    struct expansion *x = &names->expansions[names->n_expansions++];
+    uint32_t module = module_name(names, code), first = names->n_frames;
 
-    x->code = code;
-    x->first = names->n_frames;
     if (location == NULL || location->n_entries == 0)
         frame_unknown(names, module, code);
     else
         for (uint32_t i = 0; i < location->n_entries; i++)
             frame_fill(names, module, &location->entries[i]);
-    x->n = names->n_frames - x->first;
+    names->expansions = alqi_cli_grow(names->expansions, names->n_expansions,
+                                      sizeof *names->expansions);
+    names->expansions[names->n_expansions] =
+        (struct expansion){first, names->n_frames - first};
+    return names->n_expansions++;
 }
 
 const struct alqi_cli_frame *
@@ -339,17 +266,13 @@ alqi_cli_names_frames(struct alqi_cli_names *names,
                       const struct alqi_ctf_reader *reader, uint64_t code,
                       uint32_t *n_frames)
 {
-    uint32_t *slot;
+    bool is_new;
+    uint64_t *index = alqi_cli_map_at(&names->expansion_of, code, &is_new);
     const struct expansion *x;
 
-    if (2 * (names->n_expansions + 1) > names->n_code_slots)
-        codes_grow(names);
-    slot = code_slot(names, code);
-    if (*slot == 0) {
-        expand(names, reader, code);
-        *slot = names->n_expansions;
-    }
-    x = &names->expansions[*slot - 1];
+    if (is_new)
+        *index = expand(names, reader, code);
+    x = &names->expansions[*index];
     *n_frames = x->n;
     return &names->frames[x->first];
 }

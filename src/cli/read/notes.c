@@ -128,15 +128,8 @@ thread_at(struct alqi_cli_notes *notes, uint64_t index)
 {
     uint32_t i = index < THREADS_MAX ? (uint32_t)index : THREADS_MAX - 1;
 
-    if (i >= notes->threads_capacity) {
-        uint32_t n = 2 * i + 8;
-
-        notes->threads =
-            alqi_cli_realloc(notes->threads, n, sizeof *notes->threads);
-        memset(notes->threads + notes->threads_capacity, 0,
-               (n - notes->threads_capacity) * sizeof *notes->threads);
-        notes->threads_capacity = n;
-    }
+    notes->threads = alqi_cli_widen(notes->threads, &notes->threads_capacity, i,
+                                    sizeof *notes->threads);
     if (!notes->threads[i].is_seen)
         notes->n_threads++;
     notes->threads[i].is_seen = true;
@@ -417,15 +410,8 @@ alqi_cli_notes_stream(struct alqi_cli_notes *notes, uint16_t domain)
     uint16_t highest = domain > notes->domain ? domain : notes->domain;
     struct alqi_cli_stream *s;
 
-    if (highest >= notes->n_streams) {
-        uint32_t n = highest + 1u;
-
-        notes->streams =
-            alqi_cli_realloc(notes->streams, n, sizeof *notes->streams);
-        memset(notes->streams + notes->n_streams, 0,
-               (n - notes->n_streams) * sizeof *notes->streams);
-        notes->n_streams = n;
-    }
+    notes->streams = alqi_cli_widen(notes->streams, &notes->n_streams, highest,
+                                    sizeof *notes->streams);
     notes->streams[notes->domain] =
         (struct alqi_cli_stream){notes->thread, notes->thread_at,
                                  notes->has_thread, notes->rate_per_word};

@@ -177,8 +177,7 @@ narrow(struct alqi_base_map *map, uint64_t id, uint64_t value, uint32_t wide)
 {
     if (ALQI_LIKELY(value < wide))
         return (uint32_t)value;
-    if (!alqi_base_map_put(map, id, value))
-        alqi_cli_realloc(NULL, SIZE_MAX, 1); /* says so and ends */
+    alqi_cli_map_put(map, id, value);
     return wide;
 }
 

@@ -200,8 +200,17 @@ void *alqi_cli_realloc(void *block, size_t n, size_t each_bytes);
 /* The same for an array that holds n and gets one more: doubles at powers of
  * two. */
 void *alqi_cli_grow(void *array, uint32_t n, size_t each_bytes);
+/* The same for a table by number, of *n places, that gets a place for `index`:
+ * new places are zero, and *n is more than twice the index. */
+void *alqi_cli_widen(void *table, uint32_t *n, uint32_t index,
+                     size_t each_bytes);
 /* alqi_base_intern that ends the command the same way. */
 struct alqi_base_intern;
 uint32_t alqi_cli_intern(struct alqi_base_intern *table, const uint32_t *row);
+/* alqi_base_map_at and _put that do. */
+struct alqi_base_map;
+uint64_t *alqi_cli_map_at(struct alqi_base_map *map, uint64_t key,
+                          bool *is_new);
+void alqi_cli_map_put(struct alqi_base_map *map, uint64_t key, uint64_t value);
 
 #endif

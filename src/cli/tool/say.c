@@ -7,10 +7,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/intern.h"
+#include "base/map.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/text.h"
+
+/* The least places that a table by number gets. */
+enum { WIDEN_LEAST = 8 };
 
 /* NULL: stderr. */
 static char *heard;
@@ -92,6 +97,20 @@ alqi_cli_grow(void *array, uint32_t n, size_t each_bytes)
     return alqi_cli_realloc(array, n == 0 ? 1 : 2 * (size_t)n, each_bytes);
 }
 
+/* Twice the index and some: numbers mostly come in order. */
+void *
+alqi_cli_widen(void *table, uint32_t *n, uint32_t index, size_t each_bytes)
+{
+    uint32_t wider = 2 * index + WIDEN_LEAST;
+
+    if (index < *n)
+        return table;
+    table = alqi_cli_realloc(table, wider, each_bytes);
+    memset((char *)table + *n * each_bytes, 0, (wider - *n) * each_bytes);
+    *n = wider;
+    return table;
+}
+
 uint32_t
 alqi_cli_intern(struct alqi_base_intern *table, const uint32_t *row)
 {
@@ -101,4 +120,23 @@ alqi_cli_intern(struct alqi_base_intern *table, const uint32_t *row)
         return number;
     alqi_cli_say("out of memory for %u rows", table->n);
     exit(ALQI_CLI_UNREADABLE);
+}
+
+uint64_t *
+alqi_cli_map_at(struct alqi_base_map *map, uint64_t key, bool *is_new)
+{
+    uint64_t *value = alqi_base_map_at(map, key, is_new);
+
+    if (value != NULL)
+        return value;
+    alqi_cli_say("out of memory for %zu numbers", map->n_used);
+    exit(ALQI_CLI_UNREADABLE);
+}
+
+void
+alqi_cli_map_put(struct alqi_base_map *map, uint64_t key, uint64_t value)
+{
+    bool is_new;
+
+    *alqi_cli_map_at(map, key, &is_new) = value;
 }
