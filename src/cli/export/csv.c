@@ -52,20 +52,13 @@ column_make(const struct alqi_cli_export *x,
             const struct alqi_cli_groups *groups, int measure)
 {
     const struct alqi_cli_sum *total = &x->analysis.totals[measure];
-    uint32_t n = groups->n_groups;
-    double *parts = alqi_cli_realloc(NULL, n, sizeof *parts);
-    struct column c;
+    const struct alqi_cli_sum *first = &groups->groups[0].sums[measure];
 
-    c.bytes = alqi_cli_realloc(NULL, n, sizeof *c.bytes);
-    c.objects = alqi_cli_realloc(NULL, n, sizeof *c.objects);
-    for (uint32_t i = 0; i < n; i++)
-        parts[i] = groups->groups[i].sums[measure].bytes;
-    alqi_cli_apportion(c.bytes, parts, n, alqi_cli_whole(total->bytes));
-    for (uint32_t i = 0; i < n; i++)
-        parts[i] = groups->groups[i].sums[measure].objects;
-    alqi_cli_apportion(c.objects, parts, n, alqi_cli_whole(total->objects));
-    free(parts);
-    return c;
+    return (struct column){
+        alqi_cli_apportioned(&first->bytes, sizeof *groups->groups,
+                             groups->n_groups, total->bytes),
+        alqi_cli_apportioned(&first->objects, sizeof *groups->groups,
+                             groups->n_groups, total->objects)};
 }
 
 /* The six cells of one measure. */
