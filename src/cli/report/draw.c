@@ -13,36 +13,38 @@
 enum { LONG_NAME_COLUMNS = 40 };
 
 void
-alqi_cli_draw_right(const struct alqi_cli_term *term, const char *text,
-                    int columns)
+alqi_cli_draw_cell(const struct alqi_cli_term *term, enum alqi_cli_style style,
+                   const char *text, int columns)
 {
     int n = (int)alqi_cli_columns(text);
 
-    fprintf(term->out, "%*s%s", n < columns ? columns - n : 0, "", text);
+    alqi_cli_print(term, style, "%*s%s", n < columns ? columns - n : 0, "",
+                   text);
 }
 
-/* Takes nothing when *left is 0 or less, so callers need not check. A plain
- * text has no sequences around it. */
+void
+alqi_cli_draw_right(const struct alqi_cli_term *term, const char *text,
+                    int columns)
+{
+    alqi_cli_draw_cell(term, ALQI_CLI_PLAIN, text, columns);
+}
+
+/* Takes nothing when *left is 0 or less, so callers need not check. */
 void
 alqi_cli_draw_fit(const struct alqi_cli_term *term, enum alqi_cli_style style,
                   const char *text, int *left)
 {
     int n = (int)alqi_cli_columns(text);
-    const char *begin =
-        style == ALQI_CLI_PLAIN ? "" : alqi_cli_style(term, style);
-    const char *end =
-        begin[0] != '\0' ? alqi_cli_style(term, ALQI_CLI_PLAIN) : "";
 
     if (*left <= 0)
         return;
-    if (n <= *left) {
-        fprintf(term->out, "%s%s%s", begin, text, end);
-        *left -= n;
-        return;
-    }
-    fprintf(term->out, "%s%.*s…%s", begin,
-            (int)alqi_cli_prefix_bytes(text, (size_t)*left - 1), text, end);
-    *left = 0;
+    if (n <= *left)
+        alqi_cli_print(term, style, "%s", text);
+    else
+        alqi_cli_print(term, style, "%.*s…",
+                       (int)alqi_cli_prefix_bytes(text, (size_t)*left - 1),
+                       text);
+    *left = n <= *left ? *left - n : 0;
 }
 
 const char *

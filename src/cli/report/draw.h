@@ -8,7 +8,10 @@
 #include "cli/read/names.h"
 #include "cli/tool/term.h"
 
-/* Right-aligned in `columns` columns. */
+/* Right-aligned in `columns` columns; plain, or in a style. */
+void alqi_cli_draw_cell(const struct alqi_cli_term *term,
+                        enum alqi_cli_style style, const char *text,
+                        int columns);
 void alqi_cli_draw_right(const struct alqi_cli_term *term, const char *text,
                          int columns);
 
