@@ -19,6 +19,7 @@
 #include "base/base.h"
 #include "base/map.h"
 #include "cli/convert/recording.h"
+#include "cli/tool/least.h"
 
 struct stream {
     /* offsets in the recording, in order of sequence; owned */
@@ -64,7 +65,7 @@ struct alqi_cli_merge {
     struct stream **streams;
     size_t n_streams, streams_capacity;
     /* streams with a next event, the earliest first */
-    struct stream **heap;
+    void **heap;
     size_t n_heap;
     /* the top of the heap was handed out */
     bool is_started;
@@ -280,30 +281,13 @@ streams_rebase(struct alqi_cli_merge *m, const uint8_t *bytes)
 
 /* Order of the heap (.inv.merge). */
 static bool
-comes_before(const struct stream *a, const struct stream *b)
+comes_before(const void *left, const void *right)
 {
+    const struct stream *a = left, *b = right;
+
     if (a->event.time_ns != b->event.time_ns)
         return a->event.time_ns < b->event.time_ns;
     return a->is_modules && !b->is_modules;
-}
-
-/* Puts the stream at heap[i] in its place, with all below it in order. */
-static void
-heap_sift_down(struct alqi_cli_merge *m, size_t i)
-{
-    for (;;) {
-        size_t least = i, left = 2 * i + 1;
-        struct stream *held = m->heap[i];
-
-        for (size_t k = left; k < left + 2 && k < m->n_heap; k++)
-            if (comes_before(m->heap[k], m->heap[least]))
-                least = k;
-        if (least == i)
-            return;
-        m->heap[i] = m->heap[least];
-        m->heap[least] = held;
-        i = least;
-    }
 }
 
 /* Puts waiting streams that have a next event again into the heap, and orders
@@ -311,8 +295,7 @@ heap_sift_down(struct alqi_cli_merge *m, size_t i)
 static bool
 streams_wake(struct alqi_cli_merge *m)
 {
-    struct stream **heap =
-        reallocarray(m->heap, m->n_streams + 1, sizeof *heap);
+    void **heap = reallocarray(m->heap, m->n_streams + 1, sizeof *heap);
 
     if (heap == NULL)
         return false;
@@ -327,8 +310,7 @@ streams_wake(struct alqi_cli_merge *m)
         if (!s->is_waiting)
             m->heap[m->n_heap++] = s;
     }
-    for (size_t i = m->n_heap / 2; i-- > 0;)
-        heap_sift_down(m, i);
+    alqi_cli_least_order(m->heap, m->n_heap, comes_before);
     return true;
 }
 
@@ -394,7 +376,7 @@ merge_advance(struct alqi_cli_merge *m)
     if (s->is_waiting)
         m->heap[0] = m->heap[--m->n_heap];
     if (m->n_heap > 0)
-        heap_sift_down(m, 0);
+        alqi_cli_least_sink(m->heap, m->n_heap, 0, comes_before);
 }
 
 /* out points into the stream, whose event stays until the next call. */

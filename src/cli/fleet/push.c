@@ -226,12 +226,9 @@ service_name(const struct push *p)
 {
     static char name[ALQI_CLI_NAME_BYTES];
     const char *path = p->reading.export.analysis.info->executable;
-    const char *slash = strrchr(path, '/');
 
     snprintf(name, sizeof name, "%s",
-             p->name != NULL ? p->name
-             : slash != NULL ? slash + 1
-                             : path);
+             p->name != NULL ? p->name : alqi_cli_base_name(path));
     for (char *c = name; *c != '\0'; c++)
         if (!isalnum((unsigned char)*c) && strchr("._-/", *c) == NULL)
             *c = '_';

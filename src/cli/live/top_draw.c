@@ -248,8 +248,6 @@ losses_put(const struct alqi_cli_top_part *p, char *text, size_t n_text)
 static void
 head_samples(const struct alqi_cli_top *top)
 {
-    static const char *const groupings[] = {"function", "line", "file",
-                                            "module"};
     static const char *const sorts[] = {"live", "rate", "allocated", "peak",
                                         "count"};
     const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
@@ -273,8 +271,9 @@ head_samples(const struct alqi_cli_top *top)
                           : ALQI_CLI_PLAIN,
                       losses, &left);
     snprintf(text, sizeof text, "; by %s, %s", sorts[top->sort],
-             top->view == ALQI_CLI_TOP_CALLS ? "calls from the program down"
-                                             : groupings[top->grouping]);
+             top->view == ALQI_CLI_TOP_CALLS
+                 ? "calls from the program down"
+                 : alqi_cli_grouping_name(top->grouping));
     alqi_cli_draw_fit(&top->term, ALQI_CLI_DIM, text, &left);
     if (top->filter[0] != '\0') {
         snprintf(text, sizeof text, "; filter: %s", top->filter);

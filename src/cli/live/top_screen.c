@@ -13,7 +13,6 @@
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/base.h"
 #include "cli/tool/cli.h"
@@ -31,16 +30,6 @@ enum {
 };
 
 #define WINDOW_US UINT64_C(10000000)
-
-/* The clock of next_us. */
-uint64_t
-alqi_cli_screen_now_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 /* At least 1, whatever the terminal says. */
 int
@@ -258,14 +247,14 @@ static bool
 is_due(const struct alqi_cli_screen *s)
 {
     return s->mode != ALQI_CLI_SCREEN_LIST && !s->top->is_paused &&
-           alqi_cli_screen_now_us() >= s->next_us;
+           alqi_cli_mono_us() >= s->next_us;
 }
 
 /* How long to wait for a key: 0 while there is more to read. */
 static int
 wait_ms(const struct alqi_cli_screen *s, bool is_behind)
 {
-    uint64_t now = alqi_cli_screen_now_us();
+    uint64_t now = alqi_cli_mono_us();
 
     if (is_behind)
         return 0;
@@ -289,7 +278,7 @@ loop(struct alqi_cli_screen *s)
 
         if (is_behind || is_due(s)) {
             is_behind = look(s);
-            s->next_us = alqi_cli_screen_now_us() + s->top->delay_us;
+            s->next_us = alqi_cli_mono_us() + s->top->delay_us;
             s->is_stale = true;
         }
         alqi_cli_screen_snapshot_wait(s);

@@ -56,6 +56,14 @@ alqi_cli_measure_name(enum alqi_cli_measure measure)
     return names[measure];
 }
 
+const char *
+alqi_cli_grouping_name(enum alqi_cli_grouping grouping)
+{
+    static const char *const names[] = {"function", "line", "file", "module"};
+
+    return names[grouping];
+}
+
 void
 alqi_cli_draw_name(char *out, size_t capacity, const char *function)
 {
@@ -85,14 +93,6 @@ alqi_cli_draw_group(char *out, size_t capacity,
 
 /* The part of path behind its last slash; path itself if nothing stands
  * there. */
-static const char *
-base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 /* A function that begins with its file's name tells the place already, as those
  * without symbols do. */
 void
@@ -100,7 +100,8 @@ alqi_cli_draw_place(char *out, size_t capacity,
                     const struct alqi_cli_names *names,
                     const struct alqi_cli_frame *frame)
 {
-    const char *file = base_name(alqi_cli_names_text(names, frame->file));
+    const char *file =
+        alqi_cli_base_name(alqi_cli_names_text(names, frame->file));
     const char *function = alqi_cli_names_text(names, frame->function);
 
     out[0] = '\0';

@@ -23,6 +23,9 @@ void alqi_cli_draw_fit(const struct alqi_cli_term *term,
 /* "live", "peak" ... as in the options and in JSON keys. */
 const char *alqi_cli_measure_name(enum alqi_cli_measure measure);
 
+/* "function", "line" ... as in the options. */
+const char *alqi_cli_grouping_name(enum alqi_cli_grouping grouping);
+
 /* A function's name without return type and parameters; template arguments of
  * long names are shortened to <...>. */
 void alqi_cli_draw_name(char *out, size_t capacity, const char *function);
