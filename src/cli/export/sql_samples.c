@@ -339,14 +339,6 @@ peak(void *arg, unsigned colours)
 
 /* ---- the whole ------------------------------------------------------- */
 
-static void
-warning_ignore(void *arg, uint64_t offset_bytes, const char *text)
-{
-    (void)arg;
-    (void)offset_bytes;
-    (void)text; /* it was said the first time */
-}
-
 /* Reads the trace with the options of the first pass and a watch. Place 0 is
  * made first, as it means no block. */
 static int
@@ -388,20 +380,11 @@ alqi_cli_sql_samples_put(const struct alqi_cli_sql_rows *rows,
         .sink = sink,
         .day = day,
         .release = rows->sql->release != NULL ? rows->sql->release : ""};
-    int fd = alqi_cli_input_again(first);
-    int rc;
+    int rc = alqi_cli_export_again(first, "its rows need: export from a file",
+                                   &again);
 
-    if (fd < 0) {
-        alqi_cli_say("%s cannot be read twice, as its rows need: export from a "
-                     "file",
-                     alqi_cli_input_name(first));
-        return ALQI_CLI_UNREADABLE;
-    }
-    rc = alqi_cli_input_open_fd(fd, alqi_cli_input_name(first), ALQI_CLI_OK,
-                                &again);
     if (rc >= 0)
         return rc;
-    alqi_cli_input_warn(again, warning_ignore, NULL);
     rc = read_again(&w, again);
     alqi_cli_input_drop(again);
     return rc;

@@ -136,8 +136,7 @@ label_take(void *to, const char *verb, const char *value)
                        value);
         return false;
     }
-    l->name = alqi_cli_realloc(NULL, strlen(value) + 1, 1);
-    strcpy(l->name, value);
+    l->name = alqi_cli_copy(value);
     l->name[n] = '\0';
     l->value = l->name + n + 1;
     p->n_labels++;

@@ -68,14 +68,6 @@ struct join {
 
 /* ---- heads --------------------------------------------------------------- */
 
-static char *
-copy_text(const char *text)
-{
-    char *copy = alqi_cli_realloc(NULL, strlen(text) + 1, 1);
-
-    return strcpy(copy, text);
-}
-
 /* A trace is read more than once, so it must be a regular file. Of what does
  * not exist, opening it says so. */
 static bool
@@ -152,9 +144,9 @@ head_read(struct join *j, const struct alqi_cli_path *path)
     }
     *h = (struct alqi_cli_join_head){
         .path = path->path,
-        .executable = copy_text(info->executable),
-        .host = copy_text(info->host),
-        .context = copy_text(info->context),
+        .executable = alqi_cli_copy(info->executable),
+        .host = alqi_cli_copy(info->host),
+        .context = alqi_cli_copy(info->context),
         .start_us = info->start_us,
         .pid = info->pid,
         .rate = rate_tried(info),

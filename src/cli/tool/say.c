@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/intern.h"
 #include "cli/tool/cli.h"
@@ -90,6 +91,12 @@ alqi_cli_grow(void *array, uint32_t n, size_t each_bytes)
     if ((n & (n - 1)) != 0)
         return array;
     return alqi_cli_realloc(array, n == 0 ? 1 : 2 * (size_t)n, each_bytes);
+}
+
+char *
+alqi_cli_copy(const char *text)
+{
+    return strcpy(alqi_cli_realloc(NULL, strlen(text) + 1, 1), text);
 }
 
 uint32_t

@@ -249,8 +249,7 @@ header_keep(struct alqi_cli_web_headers *h, const char *verb, const char *text)
         return false;
     }
     h->texts = alqi_cli_grow(h->texts, h->n, sizeof *h->texts);
-    h->texts[h->n] = alqi_cli_realloc(NULL, strlen(text) + 1, 1);
-    strcpy(h->texts[h->n++], text);
+    h->texts[h->n++] = alqi_cli_copy(text);
     return true;
 }
 
