@@ -132,18 +132,16 @@ put_place(json_t *o, const struct alqi_cli_diff *d,
           const struct alqi_cli_pair *pair)
 {
     const struct alqi_cli_names *names;
-    const struct alqi_cli_frame *f =
-        alqi_cli_pair_frame(&d->comparison, pair, &names);
-    enum alqi_cli_grouping g = d->grouping;
-    uint32_t function = g <= ALQI_CLI_BY_LINE ? f->function : ALQI_CLI_NO_NAME;
-    uint32_t file = g != ALQI_CLI_BY_MODULE ? f->file : ALQI_CLI_NO_NAME;
+    const struct alqi_cli_frame f = alqi_cli_frame_grouped(
+        alqi_cli_pair_frame(&d->comparison, pair, &names), d->grouping);
 
     alqi_cli_json_set(o, "function",
-                      json_string(alqi_cli_names_text(names, function)));
-    alqi_cli_json_set(o, "file", json_string(alqi_cli_names_text(names, file)));
-    alqi_cli_json_count(o, "line", g == ALQI_CLI_BY_LINE ? f->line : 0);
+                      json_string(alqi_cli_names_text(names, f.function)));
+    alqi_cli_json_set(o, "file",
+                      json_string(alqi_cli_names_text(names, f.file)));
+    alqi_cli_json_set(o, "line", json_integer(f.line));
     alqi_cli_json_set(o, "module",
-                      json_string(alqi_cli_names_text(names, f->module)));
+                      json_string(alqi_cli_names_text(names, f.module)));
     alqi_cli_json_set(o, "is_mapping",
                       json_boolean(alqi_cli_pair_is_mapping(pair)));
 }

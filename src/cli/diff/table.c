@@ -286,17 +286,9 @@ alqi_cli_diff_name(const struct alqi_cli_diff *d,
         name += n;
         capacity -= n;
     }
-    if (d->grouping <= ALQI_CLI_BY_LINE) {
-        alqi_cli_draw_name(name, capacity,
-                           alqi_cli_names_text(names, f->function));
+    alqi_cli_draw_group(name, capacity, names, f, d->grouping);
+    if (d->grouping <= ALQI_CLI_BY_LINE)
         alqi_cli_draw_place(place, place_capacity, names, f);
-        return;
-    }
-    snprintf(name, capacity, "%s",
-             alqi_cli_names_text(names, d->grouping == ALQI_CLI_BY_FILE &&
-                                                f->file != ALQI_CLI_NO_NAME
-                                            ? f->file
-                                            : f->module));
 }
 
 static bool

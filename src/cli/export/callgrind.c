@@ -130,10 +130,8 @@ arcs_make(struct graph *g)
 {
     uint32_t *frames =
         alqi_cli_realloc(NULL, g->stacks.deepest, sizeof *frames);
-    uint32_t *seen =
-        alqi_cli_realloc(NULL, g->stacks.n_functions, sizeof *seen);
+    uint32_t *seen = alqi_cli_zeros(g->stacks.n_functions, sizeof *seen);
 
-    memset(seen, 0, g->stacks.n_functions * sizeof *seen);
     g->arc_keys.n_words = 3;
     for (uint32_t i = 0; i < g->stacks.n_stacks; i++)
         stack_enter(g, i, frames, seen);
@@ -153,15 +151,6 @@ struct writer {
     bool *is_function_known;
 };
 
-static bool *
-flags_make(uint32_t n)
-{
-    bool *flags = alqi_cli_realloc(NULL, n, sizeof *flags);
-
-    memset(flags, 0, n * sizeof *flags);
-    return flags;
-}
-
 /* All names are unknown at first. */
 static void
 writer_make(struct writer *w, const struct graph *g, FILE *out)
@@ -170,9 +159,10 @@ writer_make(struct writer *w, const struct graph *g, FILE *out)
 
     w->graph = g;
     w->out = out;
-    w->is_object_known = flags_make(n_texts);
-    w->is_file_known = flags_make(n_texts);
-    w->is_function_known = flags_make(g->stacks.n_functions + 1);
+    w->is_object_known = alqi_cli_zeros(n_texts, sizeof(bool));
+    w->is_file_known = alqi_cli_zeros(n_texts, sizeof(bool));
+    w->is_function_known =
+        alqi_cli_zeros(g->stacks.n_functions + 1, sizeof(bool));
 }
 
 static void

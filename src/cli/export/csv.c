@@ -78,17 +78,14 @@ put_names(const struct alqi_cli_export *x, const struct alqi_cli_group *g,
           FILE *out)
 {
     const struct alqi_cli_names *names = x->analysis.names;
-    enum alqi_cli_grouping by = x->grouping;
+    const struct alqi_cli_frame f =
+        alqi_cli_frame_grouped(&g->frame, x->grouping);
 
-    put_text(out, by >= ALQI_CLI_BY_FILE
-                      ? ""
-                      : alqi_cli_names_text(names, g->frame.function));
+    put_text(out, alqi_cli_names_text(names, f.function));
     fputc(',', out);
-    put_text(out, by == ALQI_CLI_BY_MODULE
-                      ? ""
-                      : alqi_cli_names_text(names, g->frame.file));
-    fprintf(out, ",%d,", by == ALQI_CLI_BY_LINE ? g->frame.line : 0);
-    put_text(out, alqi_cli_names_text(names, g->frame.module));
+    put_text(out, alqi_cli_names_text(names, f.file));
+    fprintf(out, ",%d,", f.line);
+    put_text(out, alqi_cli_names_text(names, f.module));
 }
 
 /* A measure's columns are apportioned over all groups, so no row may be left

@@ -58,13 +58,11 @@ static struct height *
 heights_make(const struct alqi_cli_export *x,
              const struct alqi_cli_export_stacks *s)
 {
-    struct height *heights =
-        alqi_cli_realloc(NULL, s->n_stacks, sizeof *heights);
+    struct height *heights = alqi_cli_zeros(s->n_stacks, sizeof *heights);
     uint32_t n;
     struct alqi_cli_block_event *events =
         alqi_cli_blocks_events(x->analysis.options.blocks, &n);
 
-    memset(heights, 0, s->n_stacks * sizeof *heights);
     for (uint32_t i = 0; i < n; i++) {
         const struct alqi_cli_block *b =
             &x->analysis.options.blocks->blocks[events[i].block];

@@ -213,10 +213,8 @@ stacks_put(struct writer *w, struct alqi_cli_sql_stacks *out)
 {
     size_t n = w->a->stacks.n_nodes;
 
-    out->stack_ids = alqi_cli_realloc(NULL, n, sizeof *out->stack_ids);
-    out->site_ids = alqi_cli_realloc(NULL, n, sizeof *out->site_ids);
-    memset(out->stack_ids, 0, n * sizeof *out->stack_ids);
-    memset(out->site_ids, 0, n * sizeof *out->site_ids);
+    out->stack_ids = alqi_cli_zeros(n, sizeof *out->stack_ids);
+    out->site_ids = alqi_cli_zeros(n, sizeof *out->site_ids);
     for (uint32_t i = 0; i < w->a->n_sites; i++) {
         const struct alqi_cli_site *site = &w->a->sites[i];
 

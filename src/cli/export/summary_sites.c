@@ -158,7 +158,7 @@ put_site(struct table *t, const struct alqi_cli_group *g)
     uint32_t n = alqi_cli_stack_frames(a, a->sites[g->heaviest].node,
                                        &t->frames, &t->frames_capacity);
 
-    alqi_cli_draw_group(text, sizeof text, a->names, g, by);
+    alqi_cli_draw_group(text, sizeof text, a->names, &g->frame, by);
     fputs("<th scope=row class=site><code>", out);
     put_name(t, text);
     fputs("</code>", out);

@@ -486,9 +486,8 @@ open_any(struct alqi_cli_follow *f, char *why, size_t n_why)
 struct alqi_cli_follow *
 alqi_cli_follow_open(const char *path, pid_t pid, char *why, size_t n_why)
 {
-    struct alqi_cli_follow *f = alqi_cli_realloc(NULL, 1, sizeof *f);
+    struct alqi_cli_follow *f = alqi_cli_zeros(1, sizeof *f);
 
-    memset(f, 0, sizeof *f);
     f->path = strdup(path);
     f->pid = pid;
     f->fd = -1;

@@ -302,11 +302,10 @@ static int
 part_open(struct join *j)
 {
     const struct alqi_cli_join_head *head = &j->heads[j->n_opened];
-    struct part *p = alqi_cli_realloc(NULL, 1, sizeof *p);
+    struct part *p = alqi_cli_zeros(1, sizeof *p);
     struct alqi_cli_lane *lane;
     int rc;
 
-    memset(p, 0, sizeof *p);
     p->number = j->n_opened++;
     if (j->version >= 3)
         sink_open(j, &p->sink, (uint16_t)p->number);

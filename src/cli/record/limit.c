@@ -24,6 +24,7 @@
 #include "cli/tool/cli.h"
 #include "cli/tool/rate.h"
 #include "cli/record/limit.h"
+#include "cli/tool/output.h"
 #include "cli/convert/recording.h"
 #include "cli/tool/text.h"
 #include "plat/plat.h"
@@ -255,27 +256,18 @@ file_open(const struct alqi_cli_record_run *run, const struct reached *r,
           bool is_main, char *path, size_t capacity)
 {
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+    char stem[2 * PATH_MAX];
     int fd = -1;
 
     if (is_main && run->output != NULL) {
         snprintf(path, capacity, "%s%s", run->base, suffix_of(r->kind));
         fd = open(path, flags | (run->is_forced ? O_TRUNC : O_EXCL), 0666);
     }
-    for (unsigned attempt = 0; fd < 0 && attempt < 1000; attempt++) {
-        char number[16] = "";
-        int n;
-
-        if (attempt > 0)
-            snprintf(number, sizeof number, ".%u", attempt);
-        n = snprintf(path, capacity, "%s.%s.%u%s%s", run->base,
-                     alqi_cli_base_name(r->header->executable), r->header->pid,
-                     number, suffix_of(r->kind));
-        errno = ENAMETOOLONG;
-        if (n > 0 && (size_t)n < capacity)
-            fd = open(path, flags | O_EXCL, 0666);
-        if (fd < 0 && errno != EEXIST)
-            break;
-    }
+    snprintf(stem, sizeof stem, "%s.%s.%u", run->base,
+             alqi_cli_base_name(r->header->executable), r->header->pid);
+    if (fd < 0)
+        fd = alqi_cli_output_numbered(stem, suffix_of(r->kind), 0666, path,
+                                      capacity);
     if (fd < 0)
         alqi_cli_say("record: cannot create %s: %s", path, strerror(errno));
     return fd;

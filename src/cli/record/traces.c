@@ -52,25 +52,6 @@ struct image {
     bool is_main;
 };
 
-/* The name of an image's trace when none was asked for; attempt numbers those
- * that are taken. False: too long. */
-static bool
-trace_name(const struct alqi_cli_record_run *r, const struct image *image,
-           unsigned attempt, char *path, size_t capacity)
-{
-    const char *exe = image->executable[0]
-                          ? alqi_cli_base_name(image->executable)
-                          : "program";
-    char number[16] = "";
-    int n;
-
-    if (attempt > 0)
-        snprintf(number, sizeof number, ".%u", attempt);
-    n = snprintf(path, capacity, "%s.%s.%u%s%s%s", r->base, exe, image->pid,
-                 number, image->part, r->suffix);
-    return n > 0 && (size_t)n < capacity;
-}
-
 bool
 alqi_cli_record_may_overwrite(const struct alqi_cli_record_run *r,
                               const char *path)
@@ -105,22 +86,20 @@ static FILE *
 trace_create(struct alqi_cli_record_run *r, const struct image *image,
              char *path, size_t capacity)
 {
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL;
+    const bool has_name = image->is_main && r->output != NULL;
+    const char *exe = image->executable[0]
+                          ? alqi_cli_base_name(image->executable)
+                          : "program";
+    char stem[2 * PATH_MAX], suffix[32];
     FILE *file = NULL;
     int fd = -1;
 
-    if (image->is_main && r->output != NULL)
+    snprintf(stem, sizeof stem, "%s.%s.%u", r->base, exe, image->pid);
+    snprintf(suffix, sizeof suffix, "%s%s", image->part, r->suffix);
+    if (has_name)
         fd = main_open(r, image, path, capacity);
-    for (unsigned attempt = 0;
-         fd < 0 && attempt < 1000 &&
-         !(image->is_main && r->output != NULL && image->part[0] == '\0');
-         attempt++) {
-        errno = ENAMETOOLONG;
-        if (trace_name(r, image, attempt, path, capacity))
-            fd = open(path, flags, 0644);
-        if (fd < 0 && errno != EEXIST)
-            break;
-    }
+    if (fd < 0 && (!has_name || image->part[0] != '\0'))
+        fd = alqi_cli_output_numbered(stem, suffix, 0644, path, capacity);
     if (fd >= 0)
         file = alqi_cli_pack_fdopen(fd, path);
     if (file != NULL)

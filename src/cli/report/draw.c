@@ -75,10 +75,9 @@ alqi_cli_draw_name(char *out, size_t capacity, const char *function)
 void
 alqi_cli_draw_group(char *out, size_t capacity,
                     const struct alqi_cli_names *names,
-                    const struct alqi_cli_group *group,
+                    const struct alqi_cli_frame *f,
                     enum alqi_cli_grouping grouping)
 {
-    const struct alqi_cli_frame *f = &group->frame;
     uint32_t text = f->module;
 
     if (grouping <= ALQI_CLI_BY_LINE) {
@@ -93,6 +92,21 @@ alqi_cli_draw_group(char *out, size_t capacity,
 
 /* The part of path behind its last slash; path itself if nothing stands
  * there. */
+struct alqi_cli_frame
+alqi_cli_frame_grouped(const struct alqi_cli_frame *frame,
+                       enum alqi_cli_grouping grouping)
+{
+    struct alqi_cli_frame f = *frame;
+
+    if (grouping != ALQI_CLI_BY_LINE)
+        f.line = 0;
+    if (grouping >= ALQI_CLI_BY_FILE)
+        f.function = ALQI_CLI_NO_NAME;
+    if (grouping == ALQI_CLI_BY_MODULE)
+        f.file = ALQI_CLI_NO_NAME;
+    return f;
+}
+
 /* A function that begins with its file's name tells the place already, as those
  * without symbols do. */
 void

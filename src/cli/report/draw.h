@@ -33,8 +33,12 @@ void alqi_cli_draw_name(char *out, size_t capacity, const char *function);
 /* The words by which a group is known. */
 void alqi_cli_draw_group(char *out, size_t capacity,
                          const struct alqi_cli_names *names,
-                         const struct alqi_cli_group *group,
+                         const struct alqi_cli_frame *frame,
                          enum alqi_cli_grouping grouping);
+
+/* The frame with the members alone that the grouping tells. */
+struct alqi_cli_frame alqi_cli_frame_grouped(const struct alqi_cli_frame *frame,
+                                             enum alqi_cli_grouping grouping);
 
 /* "file.c:12", "file.c", or "" when it would tell nothing new. */
 void alqi_cli_draw_place(char *out, size_t capacity,

@@ -267,15 +267,9 @@ stack(struct alqi_cli_report *r, const struct alqi_cli_site *site,
 static json_t *
 site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
 {
-    struct alqi_cli_frame f = g->frame;
+    struct alqi_cli_frame f = alqi_cli_frame_grouped(&g->frame, r->grouping);
     json_t *o = json_object();
 
-    if (r->grouping != ALQI_CLI_BY_LINE)
-        f.line = 0;
-    if (r->grouping >= ALQI_CLI_BY_FILE)
-        f.function = ALQI_CLI_NO_NAME;
-    if (r->grouping == ALQI_CLI_BY_MODULE)
-        f.file = ALQI_CLI_NO_NAME;
     put_frame(r, o, &f);
     alqi_cli_json_set(o, "is_mapping", json_boolean(g->is_mapping));
     put_sums(o, &r->analysis.estimator, g->sums);

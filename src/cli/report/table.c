@@ -135,7 +135,7 @@ alqi_cli_report_site(struct alqi_cli_report *r, const struct alqi_cli_group *g,
     if (g->is_mapping)
         alqi_cli_draw_fit(&r->term, ALQI_CLI_PLAIN, ALQI_CLI_MAPPING_NAME " ",
                           &left);
-    alqi_cli_draw_group(text, sizeof text, a->names, g, r->grouping);
+    alqi_cli_draw_group(text, sizeof text, a->names, &g->frame, r->grouping);
     alqi_cli_draw_fit(&r->term, ALQI_CLI_BOLD, text, &left);
     if (r->grouping <= ALQI_CLI_BY_LINE) {
         alqi_cli_draw_place(text, sizeof text, a->names, &g->frame);

@@ -198,6 +198,8 @@ void *alqi_cli_realloc(void *block, size_t n, size_t each_bytes);
 /* The same for an array that holds n and gets one more: doubles at powers of
  * two. */
 void *alqi_cli_grow(void *array, uint32_t n, size_t each_bytes);
+/* The same for a new block, which is all zeros. */
+void *alqi_cli_zeros(size_t n, size_t each_bytes);
 /* strdup that ends the command the same way. */
 char *alqi_cli_copy(const char *text);
 /* alqi_base_intern that ends the command the same way. */

@@ -83,6 +83,12 @@ alqi_cli_realloc(void *block, size_t n, size_t each_bytes)
     exit(ALQI_CLI_UNREADABLE);
 }
 
+void *
+alqi_cli_zeros(size_t n, size_t each_bytes)
+{
+    return memset(alqi_cli_realloc(NULL, n, each_bytes), 0, n * each_bytes);
+}
+
 /* The capacity is not stored: it is n rounded up to a power of two, so an array
  * is full when n is one. */
 void *

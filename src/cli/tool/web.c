@@ -85,11 +85,10 @@ struct alqi_cli_web *
 alqi_cli_web_open(const char *verb, double timeout_us,
                   const struct alqi_cli_web_headers *headers)
 {
-    struct alqi_cli_web *web = alqi_cli_realloc(NULL, 1, sizeof *web);
+    struct alqi_cli_web *web = alqi_cli_zeros(1, sizeof *web);
     const struct curl *c = &web->curl;
     long timeout_ms = (long)(timeout_us / US_PER_MS);
 
-    memset(web, 0, sizeof *web);
     web->headers = headers;
     if (!library_load(&web->curl) ||
         c->global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
