@@ -101,7 +101,8 @@ struct alqi_cli_exact {
     size_t n_chunks;
     /* in order of their first chunk; owned; entries never move */
     struct stream **streams;
-    uint32_t n_streams, streams_capacity;
+    uint32_t n_streams;
+    size_t streams_capacity;
     /* the writer's number of a stream -> index in streams */
     struct alqi_base_map of_id;
     /* streams that have a next event, the earliest first */
@@ -117,7 +118,8 @@ struct alqi_cli_exact {
     uint32_t n_nodes, nodes_capacity;
     /* in order of first_node */
     struct epoch *epochs;
-    uint32_t n_epochs, epochs_capacity;
+    uint32_t n_epochs;
+    size_t epochs_capacity;
     /* ns = ns_0 + (ticks - ticks_0) * tick_ns */
     uint64_t ticks_0, ns_0;
     /* nanoseconds a tick, by the recording's clock pairs */
@@ -239,15 +241,9 @@ epoch_add(struct alqi_cli_exact *x, uint32_t first_node, uint64_t n_modules)
 {
     if (x->n_epochs > 0 && x->epochs[x->n_epochs - 1].n_modules == n_modules)
         return true;
-    if (x->n_epochs == x->epochs_capacity) {
-        uint32_t capacity = x->epochs_capacity * 2 + 16;
-        struct epoch *epochs = realloc(x->epochs, capacity * sizeof *epochs);
-
-        if (epochs == NULL)
-            return false;
-        x->epochs = epochs;
-        x->epochs_capacity = capacity;
-    }
+    if (!alqi_cli_recording_room(&x->epochs, x->n_epochs, &x->epochs_capacity,
+                                 sizeof *x->epochs))
+        return false;
     x->epochs[x->n_epochs++] = (struct epoch){first_node, n_modules};
     return true;
 }
@@ -503,18 +499,11 @@ stream_of(struct alqi_cli_exact *x, uint32_t id)
 
     if (alqi_base_map_get(&x->of_id, id, &index))
         return x->streams[index];
-    if (x->n_streams == x->streams_capacity) {
-        uint32_t capacity = 2 * x->streams_capacity + 16;
-        struct stream **grown =
-            realloc(x->streams, capacity * sizeof(struct stream *));
-
-        if (grown == NULL)
-            return NULL;
-        x->streams = grown;
-        x->streams_capacity = capacity;
-    }
     s = calloc(1, sizeof *s);
-    if (s == NULL || !alqi_base_map_put(&x->of_id, id, x->n_streams)) {
+    if (s == NULL ||
+        !alqi_cli_recording_room(&x->streams, x->n_streams,
+                                 &x->streams_capacity, sizeof *x->streams) ||
+        !alqi_base_map_put(&x->of_id, id, x->n_streams)) {
         free(s);
         return NULL;
     }

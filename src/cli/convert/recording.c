@@ -265,3 +265,20 @@ alqi_cli_recording_is_live(const struct alqi_cli_recording *r)
 {
     return alqi_cli_recording_is_live_as(r, (pid_t)r->header.pid);
 }
+
+bool
+alqi_cli_recording_room(void *array, size_t n, size_t *capacity,
+                        size_t each_bytes)
+{
+    size_t wanted = *capacity == 0 ? 16 : 2 * *capacity;
+    void *grown;
+
+    if (n < *capacity)
+        return true;
+    grown = reallocarray(*(void **)array, wanted, each_bytes);
+    if (grown == NULL)
+        return false;
+    *(void **)array = grown;
+    *capacity = wanted;
+    return true;
+}

@@ -77,24 +77,6 @@ struct alqi_cli_merge {
 
 /* ---- what there is ------------------------------------------------------- */
 
-/* Makes room for one more element behind n; array points to the pointer.
- * False: there is no memory. */
-static bool
-grow(void *array, size_t n, size_t *capacity, size_t each_bytes)
-{
-    size_t wanted = *capacity == 0 ? 16 : 2 * *capacity;
-    void *grown;
-
-    if (n < *capacity)
-        return true;
-    grown = reallocarray(*(void **)array, wanted, each_bytes);
-    if (grown == NULL)
-        return false;
-    *(void **)array = grown;
-    *capacity = wanted;
-    return true;
-}
-
 /* Order of chunks: by stream, then by sequence. */
 static int
 chunk_order(const void *a, const void *b)
@@ -160,8 +142,8 @@ stream_of(struct alqi_cli_merge *m, const struct chunk_ref *c)
         return m->streams[index];
     s = calloc(1, sizeof *s);
     if (s == NULL ||
-        !grow(&m->streams, m->n_streams, &m->streams_capacity,
-              sizeof *m->streams) ||
+        !alqi_cli_recording_room(&m->streams, m->n_streams,
+                                 &m->streams_capacity, sizeof *m->streams) ||
         !alqi_base_map_put(&m->of_stream, c->stream, m->n_streams)) {
         free(s);
         return NULL;
@@ -183,7 +165,8 @@ chunks_add(struct alqi_cli_merge *m, struct chunk_ref *chunks, size_t n)
         struct stream *s = stream_of(m, &chunks[i]);
 
         if (s == NULL ||
-            !grow(&s->chunks, s->n_chunks, &s->capacity, sizeof *s->chunks))
+            !alqi_cli_recording_room(&s->chunks, s->n_chunks, &s->capacity,
+                                     sizeof *s->chunks))
             return false;
         s->chunks[s->n_chunks++] = chunks[i].offset;
         m->n_chunks++;
@@ -204,8 +187,9 @@ chunks_index(struct alqi_cli_merge *m)
         if (chunk_look(m, places[i], &chunks[n], &is_unused))
             n++;
         else if (is_unused)
-            ok = grow(&m->unused, m->n_unused, &m->unused_capacity,
-                      sizeof *m->unused) &&
+            ok = alqi_cli_recording_room(&m->unused, m->n_unused,
+                                         &m->unused_capacity,
+                                         sizeof *m->unused) &&
                  (m->unused[m->n_unused++] = places[i], true);
     }
     ok = ok && chunks_add(m, chunks, n);

@@ -47,8 +47,8 @@ struct writer {
     /* blocks alive, by the trace's number */
     struct alqi_base_map block_of_id;
     struct block *blocks;
-    /* places, room, and the list of free ones; 0: none is free */
-    uint32_t n_blocks, capacity, first_free;
+    /* places, and the list of free ones; 0: none is free */
+    uint32_t n_blocks, first_free;
     uint32_t held; /* died last: it may go on in the next */
     uint64_t held_id;
     uint64_t moments[ALQI_VIEW_COLOURS]; /* so many were met */
@@ -67,11 +67,7 @@ block_new(struct writer *w)
     if (b != NONE) {
         w->first_free = w->blocks[b].older;
     } else {
-        if (w->n_blocks == w->capacity) {
-            w->capacity = w->capacity == 0 ? 1024 : 2 * w->capacity;
-            w->blocks =
-                alqi_cli_realloc(w->blocks, w->capacity, sizeof *w->blocks);
-        }
+        w->blocks = alqi_cli_grow(w->blocks, w->n_blocks, sizeof *w->blocks);
         b = w->n_blocks++;
     }
     memset(&w->blocks[b], 0, sizeof *w->blocks);

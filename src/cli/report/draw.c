@@ -96,14 +96,9 @@ struct alqi_cli_frame
 alqi_cli_frame_grouped(const struct alqi_cli_frame *frame,
                        enum alqi_cli_grouping grouping)
 {
-    struct alqi_cli_frame f = *frame;
+    struct alqi_cli_frame f = alqi_cli_frame_masked(frame, grouping);
 
-    if (grouping != ALQI_CLI_BY_LINE)
-        f.line = 0;
-    if (grouping >= ALQI_CLI_BY_FILE)
-        f.function = ALQI_CLI_NO_NAME;
-    if (grouping == ALQI_CLI_BY_MODULE)
-        f.file = ALQI_CLI_NO_NAME;
+    f.module = frame->module;
     return f;
 }
 

@@ -36,7 +36,7 @@ void alqi_cli_draw_group(char *out, size_t capacity,
                          const struct alqi_cli_frame *frame,
                          enum alqi_cli_grouping grouping);
 
-/* The frame with the members alone that the grouping tells. */
+/* The frame with its module and what else the grouping tells of it. */
 struct alqi_cli_frame alqi_cli_frame_grouped(const struct alqi_cli_frame *frame,
                                              enum alqi_cli_grouping grouping);
 
