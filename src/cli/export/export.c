@@ -236,32 +236,6 @@ format_find(struct request *r)
     return append_check(r);
 }
 
-static void
-be_quiet(void *arg, uint64_t offset_bytes, const char *text)
-{
-    (void)arg;
-    (void)offset_bytes;
-    (void)text; /* it was said the first time */
-}
-
-int
-alqi_cli_export_again(struct alqi_cli_input *input, const char *what_needs,
-                      struct alqi_cli_input **again)
-{
-    int fd = alqi_cli_input_again(input), rc;
-
-    if (fd < 0) {
-        alqi_cli_say("%s cannot be read twice, as %s",
-                     alqi_cli_input_name(input), what_needs);
-        return ALQI_CLI_UNREADABLE;
-    }
-    rc = alqi_cli_input_open_fd(fd, alqi_cli_input_name(input), ALQI_CLI_OK,
-                                again);
-    if (rc < 0)
-        alqi_cli_input_warn(*again, be_quiet, NULL);
-    return rc;
-}
-
 /* Fills x->program, which is never empty. */
 static void
 program_name(struct alqi_cli_export *x)

@@ -81,12 +81,6 @@ struct alqi_cli_export_format {
     int (*rewrite)(struct alqi_cli_input *input, FILE *out);
 };
 
-/* Opens the input once more, by a descriptor of its own, for a second pass that
- * says no warnings again.  -1, or the exit status: it cannot be read twice,
- * "as" what needs that. */
-int alqi_cli_export_again(struct alqi_cli_input *input, const char *what_needs,
-                          struct alqi_cli_input **again);
-
 void alqi_cli_export_folded(struct alqi_cli_export *export, FILE *out);
 void alqi_cli_export_csv(struct alqi_cli_export *export, FILE *out);
 void alqi_cli_export_pprof(struct alqi_cli_export *export, FILE *out);

@@ -10,7 +10,7 @@
 
 #include "cli/tool/cli.h"
 #include "cli/tool/text.h"
-#include "cli/export/export.h"
+#include "cli/export/again.h"
 #include "cli/export/page_index.h"
 #include "cli/analysis/view_index.h"
 

@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "cli/tool/cli.h"
+#include "cli/export/again.h"
 #include "cli/export/export.h"
 #include "cli/export/sql.h"
 
