@@ -5,6 +5,7 @@
  * that forged figures near INT64_MAX do not overflow. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/analysis/apportion.h"
 #include "cli/tool/cli.h"
@@ -89,4 +90,19 @@ alqi_cli_apportion(int64_t *whole, const double *parts, size_t n, int64_t total)
         make_good(whole, order, n, over);
     }
     free(order);
+}
+
+int64_t *
+alqi_cli_apportioned(const double *parts, size_t each_bytes, size_t n,
+                     double total)
+{
+    double *column = alqi_cli_realloc(NULL, n, sizeof *column);
+    int64_t *whole = alqi_cli_realloc(NULL, n, sizeof *whole);
+
+    for (size_t i = 0; i < n; i++)
+        memcpy(&column[i], (const char *)parts + i * each_bytes,
+               sizeof *column);
+    alqi_cli_apportion(whole, column, n, alqi_cli_whole(total));
+    free(column);
+    return whole;
 }

@@ -19,4 +19,9 @@ int64_t alqi_cli_whole(double x);
 void alqi_cli_apportion(int64_t *whole, const double *parts, size_t n,
                         int64_t total);
 
+/* A column of n parts that lie each_bytes apart, apportioned to the rounded
+ * total; to be freed. */
+int64_t *alqi_cli_apportioned(const double *parts, size_t each_bytes, size_t n,
+                              double total);
+
 #endif

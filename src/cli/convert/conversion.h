@@ -1,8 +1,9 @@
 /* conversion.h -- the state of one conversion, shared by its files
  *
  * [cli/convert/convert.h] convert.c drives a conversion and writes what the
- * sampled streams hold; convert_exact.c writes the exact part through the
- * functions here. Both write into one trace writer, in one order of time. */
+ * sampled streams hold; convert_exact.c writes the exact part. Both write into
+ * one trace writer, in one order of time, and through records.c what is not of
+ * a block. */
 #ifndef ALQI_CLI_CONVERT_CONVERSION_H
 #define ALQI_CLI_CONVERT_CONVERSION_H
 
@@ -62,6 +63,9 @@ struct alqi_cli_conversion {
     uint64_t stack[ALQI_RAW_FRAMES_MAX + 1];
 };
 
+/* ---- records.c ------------------------------------------------------------
+ */
+
 /* A time of the recording as microseconds of the trace, rounded down. */
 uint64_t alqi_cli_conversion_time_us(struct alqi_cli_conversion *conversion,
                                      uint64_t mono_ns);
@@ -78,7 +82,8 @@ alqi_cli_conversion_switch(struct alqi_cli_conversion *conversion,
 /* The process had so many resident bytes at that time. */
 enum alq_status alqi_cli_conversion_rss(struct alqi_cli_conversion *conversion,
                                         uint64_t bytes, uint64_t time_ns);
-/* The next allocation continues the block with that object id. */
+/* The next allocation continues the block with that object id, or with
+ * ALQI_SIDE_REBORN one that was not sampled. */
 enum alq_status
 alqi_cli_conversion_moved(struct alqi_cli_conversion *conversion, uint64_t id,
                           uint64_t time_ns);
@@ -86,6 +91,19 @@ alqi_cli_conversion_moved(struct alqi_cli_conversion *conversion, uint64_t id,
 enum alq_status
 alqi_cli_conversion_module(struct alqi_cli_conversion *conversion,
                            const struct alqi_raw_event *event);
+
+/* The command line, word by word. */
+enum alq_status
+alqi_cli_conversion_cmdline(struct alqi_cli_conversion *conversion);
+/* One record for each module whose symbols lack something. */
+enum alq_status
+alqi_cli_conversion_symbols(struct alqi_cli_conversion *conversion,
+                            uint64_t time_ns);
+/* The last record: how the process ended, and what the recorder dropped. */
+enum alq_status
+alqi_cli_conversion_ended(struct alqi_cli_conversion *conversion,
+                          uint64_t time_ns, uint64_t n_damaged,
+                          const char *ended);
 
 /* ---- convert_exact.c ------------------------------------------------------
  */

@@ -11,9 +11,7 @@
  *
  * A sampled block is known by stream and ordinal. live maps it to the object
  * id of the trace until its free. If the free is merged first, early holds the
- * key until the allocation comes. What has no place in the memtrace format
- * goes into side records (wire/side.h): threads, modules, rates, resident
- * bytes, links of reallocs, the end. */
+ * key until the allocation comes. Records of another kind are records.c's. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,168 +25,10 @@
 #include "cli/convert/convert.h"
 #include "wire/side.h"
 
-/* The longest text of a side record, with its NUL. */
-enum { SIDE_LINE_BYTES = 4000 };
-
 /* No object id of a trace. */
 static const uint64_t NO_OBJECT = UINT64_MAX;
 
-/* ---- side records -------------------------------------------------------- */
-
-/* Trace time of a monotonic time: wall clock of the start plus the time since,
- * rounded down to the step. Times before the start count as the start. */
-static ALQI_NOINLINE uint64_t
-time_us_divide(const struct alqi_cli_conversion *c, uint64_t mono_ns)
-{
-    const struct alqi_raw_header *h = c->header;
-    uint64_t since_ns =
-        mono_ns > h->start_mono_ns ? mono_ns - h->start_mono_ns : 0;
-
-    return h->start_wall_ns / 1000 +
-           since_ns / 1000 / c->time_step_us * c->time_step_us;
-}
-
-/* As time_us_divide. Consecutive events often share one time, so the last
- * result is kept. */
-static uint64_t
-time_us_from(struct alqi_cli_conversion *c, uint64_t mono_ns)
-{
-    if (mono_ns != c->last_ns) {
-        c->last_ns = mono_ns;
-        c->last_us = time_us_divide(c, mono_ns);
-    }
-    return c->last_us;
-}
-
-/* Writes one text record: a location that no stack uses. */
-static enum alq_status
-side_text(struct alqi_cli_conversion *c, uint64_t time_ns, const char *line)
-{
-    struct alqi_ctf_entry entry = {.file = "aliquot", .function = line};
-    struct alqi_ctf_location location = {
-        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_TEXT | c->n_texts++,
-        .n_entries = 1,
-        .entries = &entry,
-    };
-
-    return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
-}
-
-/* Appends key=value to the line of n bytes; returns its new length. */
-static size_t
-put_number(char *line, size_t n, const char *key, uint64_t value, bool is_hex)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, is_hex ? "%" PRIx64 : "%" PRIu64, value);
-    return alqi_side_put(line, SIDE_LINE_BYTES, n, key, text);
-}
-
-/* A thread's index, kernel id and name. */
-static enum alq_status
-side_thread(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
-{
-    char line[SIDE_LINE_BYTES];
-    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "thread");
-
-    n = put_number(line, n, "index", e->thread_index, false);
-    n = put_number(line, n, "tid", e->tid, false);
-    alqi_side_put(line, sizeof line, n, "name", e->name);
-    return side_text(c, e->time_ns, line);
-}
-
-static enum alq_status
-side_rss(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
-{
-    char line[SIDE_LINE_BYTES];
-    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "rss");
-
-    put_number(line, n, "bytes", e->rss_bytes, false);
-    return side_text(c, e->time_ns, line);
-}
-
-/* A module, for readers that name frames by address. */
-static enum alq_status
-side_module(struct alqi_cli_conversion *c, uint64_t time_ns,
-            const struct alqi_cli_module *m)
-{
-    char line[SIDE_LINE_BYTES];
-    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "module");
-
-    n = put_number(line, n, "id", m->id, false);
-    n = put_number(line, n, "start", m->start, true);
-    n = put_number(line, n, "end", m->end, true);
-    n = put_number(line, n, "bias", m->bias, true);
-    n = put_number(line, n, "reuse", m->reuse, false);
-    n = alqi_side_put(line, sizeof line, n, "build_id", m->build_id);
-    alqi_side_put(line, sizeof line, n, "path", m->path);
-    return side_text(c, time_ns, line);
-}
-
-/* One record for each module whose symbols lack something. Called at the end:
- * symbols are opened as frames are resolved, so the notes are complete only
- * then. */
-static enum alq_status
-side_symbols(struct alqi_cli_conversion *c, uint64_t time_ns)
-{
-    enum alq_status status = ALQ_OK;
-    const struct alqi_cli_module *m;
-
-    for (uint32_t id = 0; status == ALQ_OK; id++) {
-        char line[SIDE_LINE_BYTES];
-        const char *note;
-        size_t n;
-
-        m = alqi_cli_codes_module_at(c->codes, id);
-        if (m == NULL)
-            break;
-        note = alqi_symbol_module_note(m->symbols);
-        if (note == NULL)
-            continue;
-        n = alqi_side_put(line, sizeof line, 0, NULL, "symbols");
-        n = put_number(line, n, "id", m->id, false);
-        alqi_side_put(line, sizeof line, n, "note", note);
-        status = side_text(c, time_ns, line);
-    }
-    return status;
-}
-
-/* The command line, word by word. The header holds the words with their NULs,
- * and may be cut inside the last one. */
-static enum alq_status
-side_cmdline(struct alqi_cli_conversion *c)
-{
-    const struct alqi_raw_header *h = c->header;
-    size_t n_bytes = h->n_cmdline_bytes, at = 0;
-    char line[SIDE_LINE_BYTES], key[16];
-    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "cmdline");
-
-    if (n_bytes > sizeof h->cmdline)
-        n_bytes = sizeof h->cmdline;
-    for (unsigned i = 0; at < n_bytes; i++) {
-        char word[ALQI_RAW_TEXT_BYTES_MAX + 1];
-        size_t len = strnlen(h->cmdline + at, n_bytes - at);
-
-        memcpy(word, h->cmdline + at, len);
-        word[len] = '\0';
-        snprintf(key, sizeof key, "arg%u", i);
-        n = alqi_side_put(line, sizeof line, n, key, word);
-        at += len + 1;
-    }
-    return side_text(c, h->start_mono_ns, line);
-}
-
-/* A counter of the end record. The recorder does not count events in exact
- * mode, to save time, so the conversion's own counts stand in. */
-static uint64_t
-count_at_end(const struct alqi_cli_conversion *c, enum alqi_raw_counter counter)
-{
-    if (c->exact != NULL && counter == ALQI_RAW_SAMPLES)
-        return c->result->n_allocs;
-    if (c->exact != NULL && counter == ALQI_RAW_FREES)
-        return c->result->n_frees;
-    return atomic_load(&c->header->counters[counter]);
-}
+/* ---- events -------------------------------------------------------------- */
 
 /* Damaged chunks of both sources so far. */
 static uint64_t
@@ -198,112 +38,12 @@ n_damaged(const struct alqi_cli_conversion *c)
            alqi_cli_exact_writer_n_damaged(c->exact);
 }
 
-/* The last record: how the process ended, and what the recorder dropped.
- * Readers take a trace without it for one that was cut short. */
-static enum alq_status
-side_end(struct alqi_cli_conversion *c, uint64_t time_ns, const char *ended)
-{
-    static const struct {
-        enum alqi_raw_counter counter;
-        const char *key;
-    } fields[] = {
-        {ALQI_RAW_SAMPLES, "samples"},
-        {ALQI_RAW_FREES, "frees"},
-        {ALQI_RAW_DROPPED_NESTED, "dropped_nested"},
-        {ALQI_RAW_DROPPED_NOMEM, "dropped_nomem"},
-        {ALQI_RAW_DROPPED_SPACE, "dropped_space"},
-        {ALQI_RAW_DROPPED_CAP, "dropped_cap"},
-        {ALQI_RAW_LOST_FREES, "lost_frees"},
-        {ALQI_RAW_INCOMPLETE, "stacks_incomplete"},
-        {ALQI_RAW_TRUNCATED, "stacks_truncated"},
-        {ALQI_RAW_INHERITED_FREES, "inherited_frees"},
-        {ALQI_RAW_DEEPBIND_DROPPED, "deepbind_dropped"},
-        {ALQI_RAW_AFTER_END, "after_end"},
-        {ALQI_RAW_WITHIN, "within"},
-    };
-    uint32_t flags = atomic_load(&c->header->flags);
-    char line[SIDE_LINE_BYTES];
-    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "end");
-
-    for (size_t i = 0; i < ALQI_COUNT_OF(fields); i++)
-        n = put_number(line, n, fields[i].key,
-                       count_at_end(c, fields[i].counter), false);
-    n = put_number(line, n, "damaged_chunks", n_damaged(c), false);
-    n = put_number(line, n, "unseen_frees", c->result->n_unseen_frees, false);
-    n = put_number(line, n, "unknown_frees", c->result->n_unknown_frees, false);
-    n = put_number(line, n, "own_malloc", (flags & ALQI_RAW_OWN_MALLOC) != 0,
-                   false);
-    n = put_number(line, n, "late_starts", (flags & ALQI_RAW_LATE) != 0, false);
-    n = put_number(line, n, "pauses", (flags & ALQI_RAW_PAUSED) != 0, false);
-    n = put_number(line, n, "flags", flags, false);
-    alqi_side_put(line, sizeof line, n, "ended", ended);
-    return side_text(c, time_ns, line);
-}
-
-/* ---- events -------------------------------------------------------------- */
-
 /* A sampled block's key in live and early. The two parts do not meet as long
  * as a stream makes fewer than 2^40 samples. */
 static uint64_t
 key_of(uint32_t stream, uint64_t ordinal)
 {
     return (uint64_t)stream << 40 ^ ordinal;
-}
-
-/* The allocations that follow are another thread's. A stream without a thread
- * keeps the announced one. */
-static enum alq_status
-thread_switch(struct alqi_cli_conversion *c, int64_t thread, uint64_t time_ns)
-{
-    struct alqi_ctf_location location = {
-        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_THREAD | (uint64_t)thread,
-    };
-
-    if (thread == c->thread || thread == ALQI_CLI_NO_THREAD)
-        return ALQ_OK;
-    c->thread = thread;
-    return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
-}
-
-/* *index is the number of a rate in the trace. A rate met for the first time
- * is numbered and announced. */
-static enum alq_status
-rate_index(struct alqi_cli_conversion *c, double rate, uint64_t time_ns,
-           uint64_t *index)
-{
-    char line[SIDE_LINE_BYTES], value[32];
-    uint64_t bits;
-    size_t n;
-
-    memcpy(&bits, &rate, sizeof bits);
-    if (alqi_base_map_get(&c->rates, bits, index))
-        return ALQ_OK;
-    *index = c->rates.n_used;
-    if (!alqi_base_map_put(&c->rates, bits, *index))
-        return ALQ_ENOMEM;
-    n = alqi_side_put(line, sizeof line, 0, NULL, "rate");
-    n = put_number(line, n, "index", *index, false);
-    snprintf(value, sizeof value, "%.17g", rate);
-    alqi_side_put(line, sizeof line, n, "per_word", value);
-    return side_text(c, time_ns, line);
-}
-
-/* The allocations that follow were sampled at another rate. */
-static enum alq_status
-rate_switch(struct alqi_cli_conversion *c, double rate, uint64_t time_ns)
-{
-    struct alqi_ctf_location location = {0};
-    enum alq_status status;
-    uint64_t index;
-
-    if (rate == c->rate)
-        return ALQ_OK;
-    status = rate_index(c, rate, time_ns, &index);
-    if (status != ALQ_OK)
-        return status;
-    c->rate = rate;
-    location.code = ALQI_SIDE_PREFIX | ALQI_SIDE_RATE | index;
-    return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
 }
 
 /* The sample count that a tool which knows one rate should read: scaled from
@@ -349,19 +89,8 @@ free_write(struct alqi_cli_conversion *c, uint64_t time_ns, uint64_t key,
     }
     *freed = id;
     c->result->n_frees++;
-    return alqi_ctf_write_collect(c->writer, time_us_from(c, time_ns), id);
-}
-
-/* The record that precedes an allocation made by realloc: number is the old
- * object, or ALQI_SIDE_REBORN when the old block was not sampled. */
-static enum alq_status
-moved_mark(struct alqi_cli_conversion *c, uint64_t number, uint64_t time_ns)
-{
-    struct alqi_ctf_location location = {
-        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_MOVED | number,
-    };
-
-    return alqi_ctf_write_side(c->writer, time_us_from(c, time_ns), &location);
+    return alqi_ctf_write_collect(c->writer,
+                                  alqi_cli_conversion_time_us(c, time_ns), id);
 }
 
 /* The old block of a realloc ends, and the next allocation continues it. */
@@ -374,7 +103,7 @@ move_write(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
 
     if (status != ALQ_OK || freed == NO_OBJECT)
         return status;
-    return moved_mark(c, freed, e->time_ns);
+    return alqi_cli_conversion_moved(c, freed, e->time_ns);
 }
 
 /* c->stack becomes the frames as codes, outermost first; a mapping has one
@@ -402,15 +131,13 @@ alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
 {
     const struct alqi_raw_event *e = m->event;
     uint64_t key = key_of(e->stream, e->ordinal);
-    uint64_t time_us = time_us_from(c, e->time_ns), id, freed;
-    enum alq_status status = thread_switch(c, m->thread, e->time_ns);
+    uint64_t time_us = alqi_cli_conversion_time_us(c, e->time_ns), id, freed;
+    enum alq_status status = alqi_cli_conversion_switch(
+        c, m->thread, e->rate > 0 ? e->rate : c->header->rate, e->time_ns);
     uint32_t n_codes;
 
-    if (status == ALQ_OK)
-        status =
-            rate_switch(c, e->rate > 0 ? e->rate : c->header->rate, e->time_ns);
     if (status == ALQ_OK && e->is_reborn)
-        status = moved_mark(c, ALQI_SIDE_REBORN, e->time_ns);
+        status = alqi_cli_conversion_moved(c, ALQI_SIDE_REBORN, e->time_ns);
     if (status == ALQ_OK && e->is_moved)
         status = move_write(c, e);
     if (status != ALQ_OK)
@@ -439,14 +166,10 @@ alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
 static enum alq_status
 module_write(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
 {
-    const struct alqi_cli_module *module;
-
     if (c->exact != NULL && alqi_cli_exact_knows_module(c->exact))
         return ALQ_OK;
     c->n_modules += c->exact == NULL;
-    if (!alqi_cli_codes_module(c->codes, e, &module))
-        return ALQ_ENOMEM;
-    return module != NULL ? side_module(c, e->time_ns, module) : ALQ_OK;
+    return alqi_cli_conversion_module(c, e);
 }
 
 /* Writes one event of the sampled streams. The merge decodes prefixes into the
@@ -458,7 +181,9 @@ event_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
 
     switch (m->event->kind) {
     case ALQI_RAW_THREAD:
-        return side_thread(c, m->event);
+        return alqi_cli_conversion_thread(c, m->event->thread_index,
+                                          m->event->tid, m->event->name,
+                                          m->event->time_ns);
     case ALQI_RAW_ALLOC:
         return alloc_write(c, m);
     case ALQI_RAW_FREE_OWN:
@@ -470,7 +195,8 @@ event_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
     case ALQI_RAW_RATE: /* each allocation tells its own */
         return ALQ_OK;
     case ALQI_RAW_RSS:
-        return side_rss(c, m->event);
+        return alqi_cli_conversion_rss(c, m->event->rss_bytes,
+                                       m->event->time_ns);
     case ALQI_RAW_MOVED_OWN:
     case ALQI_RAW_MOVED_OTHER:
     case ALQI_RAW_MAPPED:
@@ -567,8 +293,10 @@ alqi_cli_conversion_end(struct alqi_cli_conversion *c, const char *ended)
     if (status == ALQ_OK) /* names are asked for when their packet is closed */
         status = alqi_ctf_writer_flush(c->writer);
     if (status == ALQ_OK)
-        status = side_symbols(c, c->last_event_ns);
-    return status == ALQ_OK ? side_end(c, c->last_event_ns, ended) : status;
+        status = alqi_cli_conversion_symbols(c, c->last_event_ns);
+    return status == ALQ_OK ? alqi_cli_conversion_ended(c, c->last_event_ns,
+                                                        n_damaged(c), ended)
+                            : status;
 }
 
 /* Opens the trace. word_bits 8 marks lengths in bytes, so the rate is one of
@@ -600,65 +328,6 @@ writer_open(struct alqi_cli_conversion *c, alqi_ctf_packet_fn *packet,
              atomic_load(&h->flags) & ALQI_RAW_FORKED ? " forked=1" : "");
     return alqi_ctf_writer_open(&info, packet, packet_arg,
                                 alqi_cli_codes_lookup, c->codes, &c->writer);
-}
-
-/* ---- for the exact part ---------------------------------------------------
- */
-
-uint64_t
-alqi_cli_conversion_time_us(struct alqi_cli_conversion *c, uint64_t mono_ns)
-{
-    return time_us_from(c, mono_ns);
-}
-
-enum alq_status
-alqi_cli_conversion_thread(struct alqi_cli_conversion *c, uint32_t index,
-                           uint32_t tid, const char *name, uint64_t time_ns)
-{
-    struct alqi_raw_event e = {
-        .thread_index = index,
-        .tid = tid,
-        .time_ns = time_ns,
-    };
-
-    snprintf(e.name, sizeof e.name, "%s", name);
-    return side_thread(c, &e);
-}
-
-enum alq_status
-alqi_cli_conversion_rss(struct alqi_cli_conversion *c, uint64_t bytes,
-                        uint64_t time_ns)
-{
-    struct alqi_raw_event e = {.rss_bytes = bytes, .time_ns = time_ns};
-
-    return side_rss(c, &e);
-}
-
-enum alq_status
-alqi_cli_conversion_switch(struct alqi_cli_conversion *c, int64_t thread,
-                           double rate, uint64_t time_ns)
-{
-    enum alq_status status = thread_switch(c, thread, time_ns);
-
-    return status == ALQ_OK ? rate_switch(c, rate, time_ns) : status;
-}
-
-enum alq_status
-alqi_cli_conversion_moved(struct alqi_cli_conversion *c, uint64_t id,
-                          uint64_t time_ns)
-{
-    return moved_mark(c, id, time_ns);
-}
-
-enum alq_status
-alqi_cli_conversion_module(struct alqi_cli_conversion *c,
-                           const struct alqi_raw_event *e)
-{
-    const struct alqi_cli_module *module;
-
-    if (!alqi_cli_codes_module(c->codes, e, &module))
-        return ALQ_ENOMEM;
-    return module != NULL ? side_module(c, e->time_ns, module) : ALQ_OK;
 }
 
 enum alq_status
@@ -700,7 +369,8 @@ alqi_cli_conversion_open(const struct alqi_cli_recording *recording,
     c->recording = recording;
     c->result = result;
     c->time_step_us = time_step_us > 1 ? time_step_us : 1;
-    c->last_us = time_us_divide(c, c->last_ns);
+    c->last_ns = c->header->start_mono_ns;
+    c->last_us = c->header->start_wall_ns / 1000;
     c->last_event_ns = c->header->start_mono_ns;
     c->thread = ALQI_CLI_NO_THREAD;
     c->most_rate = c->rate = alqi_cli_recording_most_rate(recording);
@@ -712,7 +382,7 @@ alqi_cli_conversion_open(const struct alqi_cli_recording *recording,
     if (status == ALQ_OK)
         status = writer_open(c, packet, packet_arg);
     if (status == ALQ_OK)
-        status = side_cmdline(c);
+        status = alqi_cli_conversion_cmdline(c);
     if (status != ALQ_OK)
         goto fail;
     *out = c;

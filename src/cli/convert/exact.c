@@ -27,6 +27,7 @@
 #include "base/base.h"
 #include "base/map.h"
 #include "cli/convert/exact.h"
+#include "cli/tool/least.h"
 
 /* Later times are clamped to it: they come from damage. */
 static const uint64_t NS_MAX = (uint64_t)1 << 62;
@@ -100,11 +101,12 @@ struct alqi_cli_exact {
     size_t n_chunks;
     /* in order of their first chunk; owned; entries never move */
     struct stream **streams;
-    uint32_t n_streams, streams_capacity;
+    uint32_t n_streams;
+    size_t streams_capacity;
     /* the writer's number of a stream -> index in streams */
     struct alqi_base_map of_id;
     /* streams that have a next event, the earliest first */
-    struct stream **heap;
+    void **heap;
     size_t n_heap;
     /* the top of the heap was handed out: advance moves it on */
     bool is_started;
@@ -116,7 +118,8 @@ struct alqi_cli_exact {
     uint32_t n_nodes, nodes_capacity;
     /* in order of first_node */
     struct epoch *epochs;
-    uint32_t n_epochs, epochs_capacity;
+    uint32_t n_epochs;
+    size_t epochs_capacity;
     /* ns = ns_0 + (ticks - ticks_0) * tick_ns */
     uint64_t ticks_0, ns_0;
     /* nanoseconds a tick, by the recording's clock pairs */
@@ -238,15 +241,9 @@ epoch_add(struct alqi_cli_exact *x, uint32_t first_node, uint64_t n_modules)
 {
     if (x->n_epochs > 0 && x->epochs[x->n_epochs - 1].n_modules == n_modules)
         return true;
-    if (x->n_epochs == x->epochs_capacity) {
-        uint32_t capacity = x->epochs_capacity * 2 + 16;
-        struct epoch *epochs = realloc(x->epochs, capacity * sizeof *epochs);
-
-        if (epochs == NULL)
-            return false;
-        x->epochs = epochs;
-        x->epochs_capacity = capacity;
-    }
+    if (!alqi_cli_recording_room(&x->epochs, x->n_epochs, &x->epochs_capacity,
+                                 sizeof *x->epochs))
+        return false;
     x->epochs[x->n_epochs++] = (struct epoch){first_node, n_modules};
     return true;
 }
@@ -482,31 +479,14 @@ stream_next(struct alqi_cli_exact *x, struct stream *s)
 
 /* Order of the heap: by ticks, at one tick frees first. */
 static bool
-comes_before(const struct stream *a, const struct stream *b)
+comes_before(const void *left, const void *right)
 {
+    const struct stream *a = left, *b = right;
+
     if (a->out.event->ticks != b->out.event->ticks)
         return a->out.event->ticks < b->out.event->ticks;
     return a->out.event->kind == ALQI_EXACT_FREE &&
            b->out.event->kind != ALQI_EXACT_FREE;
-}
-
-/* Puts the stream at heap[i] in its place, with all below it in order. */
-static void
-heap_sift_down(struct alqi_cli_exact *x, size_t i)
-{
-    for (;;) {
-        size_t least = i, left = 2 * i + 1;
-        struct stream *held = x->heap[i];
-
-        for (size_t k = left; k < left + 2 && k < x->n_heap; k++)
-            if (comes_before(x->heap[k], x->heap[least]))
-                least = k;
-        if (least == i)
-            return;
-        x->heap[i] = x->heap[least];
-        x->heap[least] = held;
-        i = least;
-    }
 }
 
 /* The stream of that number; makes it, waiting, if it is new. NULL: no
@@ -519,18 +499,11 @@ stream_of(struct alqi_cli_exact *x, uint32_t id)
 
     if (alqi_base_map_get(&x->of_id, id, &index))
         return x->streams[index];
-    if (x->n_streams == x->streams_capacity) {
-        uint32_t capacity = 2 * x->streams_capacity + 16;
-        struct stream **grown =
-            realloc(x->streams, capacity * sizeof(struct stream *));
-
-        if (grown == NULL)
-            return NULL;
-        x->streams = grown;
-        x->streams_capacity = capacity;
-    }
     s = calloc(1, sizeof *s);
-    if (s == NULL || !alqi_base_map_put(&x->of_id, id, x->n_streams)) {
+    if (s == NULL ||
+        !alqi_cli_recording_room(&x->streams, x->n_streams,
+                                 &x->streams_capacity, sizeof *x->streams) ||
+        !alqi_base_map_put(&x->of_id, id, x->n_streams)) {
         free(s);
         return NULL;
     }
@@ -591,8 +564,7 @@ streams_bind(struct alqi_cli_exact *x)
 static bool
 streams_wake(struct alqi_cli_exact *x)
 {
-    struct stream **heap =
-        realloc(x->heap, (x->n_streams + 1) * sizeof(struct stream *));
+    void **heap = reallocarray(x->heap, x->n_streams + 1, sizeof *heap);
 
     if (heap == NULL)
         return false;
@@ -606,8 +578,7 @@ streams_wake(struct alqi_cli_exact *x)
         if (!s->is_waiting)
             x->heap[x->n_heap++] = s;
     }
-    for (size_t i = x->n_heap / 2; i-- > 0;)
-        heap_sift_down(x, i);
+    alqi_cli_least_order(x->heap, x->n_heap, comes_before);
     return true;
 }
 
@@ -754,16 +725,19 @@ advance(struct alqi_cli_exact *x)
     if (s->is_waiting)
         x->heap[0] = x->heap[--x->n_heap];
     if (x->n_heap > 1)
-        heap_sift_down(x, 0);
+        alqi_cli_least_sink(x->heap, x->n_heap, 0, comes_before);
 }
 
 uint64_t
 alqi_cli_exact_time_ns(struct alqi_cli_exact *x)
 {
+    const struct stream *s;
+
     advance(x);
-    return x->n_heap > 0 && !x->is_over
-               ? ns_from(x, x->heap[0]->out.event->ticks)
-               : UINT64_MAX;
+    if (x->n_heap == 0 || x->is_over)
+        return UINT64_MAX;
+    s = x->heap[0];
+    return ns_from(x, s->out.event->ticks);
 }
 
 /* Events come in order of time, so the first that lies behind the moment, or

@@ -15,13 +15,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "cli/convert/freeze.h"
 #include "cli/tool/proc.h"
 #include "cli/convert/recording.h"
+#include "plat/plat.h"
 
 /* ---- the recording ------------------------------------------------------- */
 
@@ -97,14 +97,11 @@ static bool
 freeze(struct alqi_cli_recording *r, int fd)
 {
     enum { MARGIN_NS = 200000 };
-    struct timespec now;
     uint64_t moment_ns;
 
     r->moment_ns = r->until_ns;
     if (alqi_cli_recording_is_live_as(r, r->pid)) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        moment_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec -
-                    MARGIN_NS;
+        moment_ns = alqi_plat_mono_ns_sigsafe() - MARGIN_NS;
         if (r->moment_ns == 0 || moment_ns < r->moment_ns)
             r->moment_ns = moment_ns;
     }
@@ -267,4 +264,21 @@ bool
 alqi_cli_recording_is_live(const struct alqi_cli_recording *r)
 {
     return alqi_cli_recording_is_live_as(r, (pid_t)r->header.pid);
+}
+
+bool
+alqi_cli_recording_room(void *array, size_t n, size_t *capacity,
+                        size_t each_bytes)
+{
+    size_t wanted = *capacity == 0 ? 16 : 2 * *capacity;
+    void *grown;
+
+    if (n < *capacity)
+        return true;
+    grown = reallocarray(*(void **)array, wanted, each_bytes);
+    if (grown == NULL)
+        return false;
+    *(void **)array = grown;
+    *capacity = wanted;
+    return true;
 }

@@ -58,6 +58,11 @@ alqi_cli_recording_bytes(const struct alqi_cli_recording *recording,
 uint64_t
 alqi_cli_recording_moment_ns(const struct alqi_cli_recording *recording);
 
+/* For readers: makes room for one more element behind n; array points to the
+ * pointer.  False: there is no memory. */
+bool alqi_cli_recording_room(void *array, size_t n, size_t *capacity,
+                             size_t each_bytes);
+
 enum { ALQI_CLI_NO_THREAD = -1 };
 
 /* One event; everything stays valid until the next one is asked for. */

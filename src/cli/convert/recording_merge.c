@@ -19,6 +19,7 @@
 #include "base/base.h"
 #include "base/map.h"
 #include "cli/convert/recording.h"
+#include "cli/tool/least.h"
 
 struct stream {
     /* offsets in the recording, in order of sequence; owned */
@@ -64,7 +65,7 @@ struct alqi_cli_merge {
     struct stream **streams;
     size_t n_streams, streams_capacity;
     /* streams with a next event, the earliest first */
-    struct stream **heap;
+    void **heap;
     size_t n_heap;
     /* the top of the heap was handed out */
     bool is_started;
@@ -75,24 +76,6 @@ struct alqi_cli_merge {
 };
 
 /* ---- what there is ------------------------------------------------------- */
-
-/* Makes room for one more element behind n; array points to the pointer.
- * False: there is no memory. */
-static bool
-grow(void *array, size_t n, size_t *capacity, size_t each_bytes)
-{
-    size_t wanted = *capacity == 0 ? 16 : 2 * *capacity;
-    void *grown;
-
-    if (n < *capacity)
-        return true;
-    grown = reallocarray(*(void **)array, wanted, each_bytes);
-    if (grown == NULL)
-        return false;
-    *(void **)array = grown;
-    *capacity = wanted;
-    return true;
-}
 
 /* Order of chunks: by stream, then by sequence. */
 static int
@@ -159,8 +142,8 @@ stream_of(struct alqi_cli_merge *m, const struct chunk_ref *c)
         return m->streams[index];
     s = calloc(1, sizeof *s);
     if (s == NULL ||
-        !grow(&m->streams, m->n_streams, &m->streams_capacity,
-              sizeof *m->streams) ||
+        !alqi_cli_recording_room(&m->streams, m->n_streams,
+                                 &m->streams_capacity, sizeof *m->streams) ||
         !alqi_base_map_put(&m->of_stream, c->stream, m->n_streams)) {
         free(s);
         return NULL;
@@ -182,7 +165,8 @@ chunks_add(struct alqi_cli_merge *m, struct chunk_ref *chunks, size_t n)
         struct stream *s = stream_of(m, &chunks[i]);
 
         if (s == NULL ||
-            !grow(&s->chunks, s->n_chunks, &s->capacity, sizeof *s->chunks))
+            !alqi_cli_recording_room(&s->chunks, s->n_chunks, &s->capacity,
+                                     sizeof *s->chunks))
             return false;
         s->chunks[s->n_chunks++] = chunks[i].offset;
         m->n_chunks++;
@@ -203,8 +187,9 @@ chunks_index(struct alqi_cli_merge *m)
         if (chunk_look(m, places[i], &chunks[n], &is_unused))
             n++;
         else if (is_unused)
-            ok = grow(&m->unused, m->n_unused, &m->unused_capacity,
-                      sizeof *m->unused) &&
+            ok = alqi_cli_recording_room(&m->unused, m->n_unused,
+                                         &m->unused_capacity,
+                                         sizeof *m->unused) &&
                  (m->unused[m->n_unused++] = places[i], true);
     }
     ok = ok && chunks_add(m, chunks, n);
@@ -280,30 +265,13 @@ streams_rebase(struct alqi_cli_merge *m, const uint8_t *bytes)
 
 /* Order of the heap (.inv.merge). */
 static bool
-comes_before(const struct stream *a, const struct stream *b)
+comes_before(const void *left, const void *right)
 {
+    const struct stream *a = left, *b = right;
+
     if (a->event.time_ns != b->event.time_ns)
         return a->event.time_ns < b->event.time_ns;
     return a->is_modules && !b->is_modules;
-}
-
-/* Puts the stream at heap[i] in its place, with all below it in order. */
-static void
-heap_sift_down(struct alqi_cli_merge *m, size_t i)
-{
-    for (;;) {
-        size_t least = i, left = 2 * i + 1;
-        struct stream *held = m->heap[i];
-
-        for (size_t k = left; k < left + 2 && k < m->n_heap; k++)
-            if (comes_before(m->heap[k], m->heap[least]))
-                least = k;
-        if (least == i)
-            return;
-        m->heap[i] = m->heap[least];
-        m->heap[least] = held;
-        i = least;
-    }
 }
 
 /* Puts waiting streams that have a next event again into the heap, and orders
@@ -311,8 +279,7 @@ heap_sift_down(struct alqi_cli_merge *m, size_t i)
 static bool
 streams_wake(struct alqi_cli_merge *m)
 {
-    struct stream **heap =
-        reallocarray(m->heap, m->n_streams + 1, sizeof *heap);
+    void **heap = reallocarray(m->heap, m->n_streams + 1, sizeof *heap);
 
     if (heap == NULL)
         return false;
@@ -327,8 +294,7 @@ streams_wake(struct alqi_cli_merge *m)
         if (!s->is_waiting)
             m->heap[m->n_heap++] = s;
     }
-    for (size_t i = m->n_heap / 2; i-- > 0;)
-        heap_sift_down(m, i);
+    alqi_cli_least_order(m->heap, m->n_heap, comes_before);
     return true;
 }
 
@@ -394,7 +360,7 @@ merge_advance(struct alqi_cli_merge *m)
     if (s->is_waiting)
         m->heap[0] = m->heap[--m->n_heap];
     if (m->n_heap > 0)
-        heap_sift_down(m, 0);
+        alqi_cli_least_sink(m->heap, m->n_heap, 0, comes_before);
 }
 
 /* out points into the stream, whose event stays until the next call. */

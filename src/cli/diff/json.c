@@ -3,7 +3,6 @@
  * The tree is made whole and printed at once: there are no stacks in it, so it
  * stays small. Members are those of the table, unrounded. A change of meaning
  * raises "schema". */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,34 +10,10 @@
 #include "cli/diff/diff.h"
 #include "cli/analysis/remarks.h"
 #include "cli/report/draw.h"
-#include "cli/tool/text.h"
+#include "cli/tool/json.h"
 
 /* SCHEMA is raised when a member's meaning changes. */
 enum { SCHEMA = 1, TEXT_BYTES = 4096 };
-
-/* Takes the value's reference. */
-static void
-put(json_t *o, const char *key, json_t *value)
-{
-    json_object_set_new(o, key, value);
-}
-
-/* A value that no integer holds becomes the largest one. */
-static json_t *
-whole(double x)
-{
-    return json_integer(fabs(x) < 9e18 ? llround(x) : INT64_MAX);
-}
-
-/* A text of a trace's header or of the command line, as valid UTF-8. */
-static json_t *
-clean(const char *text)
-{
-    char out[TEXT_BYTES];
-
-    alqi_cli_clean(out, sizeof out, text);
-    return json_string(out);
-}
 
 /* Facts of one recording, in the order of the table's head. */
 static json_t *
@@ -49,20 +24,21 @@ side(const struct alqi_cli_side *s)
     json_t *o = json_object();
 
     alqi_cli_diff_command(s, command, sizeof command);
-    put(o, "path", clean(s->path));
+    alqi_cli_json_set(o, "path", alqi_cli_json_clean(s->path));
     if (s->at != NULL)
-        put(o, "at", clean(s->at));
-    put(o, "executable", clean(a->info->executable));
-    put(o, "command", clean(command));
-    put(o, "pid", json_integer((json_int_t)a->info->pid));
-    put(o, "start_us", json_integer((json_int_t)a->info->start_us));
-    put(o, "duration_us", json_integer((json_int_t)a->end_us));
-    put(o, "processes",
-        json_integer(a->notes.n_processes == 0 ? 1 : a->notes.n_processes));
-    put(o, "samples", json_integer((json_int_t)a->n_samples));
-    put(o, "sampled_blocks", json_integer((json_int_t)a->n_allocs));
-    put(o, "interval_bytes", whole(a->estimator.interval_bytes));
-    put(o, "is_exact", json_boolean(alqi_cli_is_exact(a)));
+        alqi_cli_json_set(o, "at", alqi_cli_json_clean(s->at));
+    alqi_cli_json_set(o, "executable",
+                      alqi_cli_json_clean(a->info->executable));
+    alqi_cli_json_set(o, "command", alqi_cli_json_clean(command));
+    alqi_cli_json_count(o, "pid", a->info->pid);
+    alqi_cli_json_count(o, "start_us", a->info->start_us);
+    alqi_cli_json_count(o, "duration_us", a->end_us);
+    alqi_cli_json_count(o, "processes",
+                        a->notes.n_processes == 0 ? 1 : a->notes.n_processes);
+    alqi_cli_json_count(o, "samples", a->n_samples);
+    alqi_cli_json_count(o, "sampled_blocks", a->n_allocs);
+    alqi_cli_json_put_whole(o, "interval_bytes", a->estimator.interval_bytes);
+    alqi_cli_json_set(o, "is_exact", json_boolean(alqi_cli_is_exact(a)));
     return o;
 }
 
@@ -89,11 +65,11 @@ put_side(json_t *o, const char *side, const struct alqi_cli_estimator *e,
         const char *key;
         json_t *value;
     } figures[] = {
-        {"bytes", whole(s->bytes)},
-        {"bytes_stderr", whole(alqi_cli_stderr(s->bytes_var))},
-        {"bytes_low", whole(x.low)},
-        {"bytes_high", whole(x.high)},
-        {"objects", whole(s->objects)},
+        {"bytes", alqi_cli_json_whole(s->bytes)},
+        {"bytes_stderr", alqi_cli_json_whole(alqi_cli_stderr(s->bytes_var))},
+        {"bytes_low", alqi_cli_json_whole(x.low)},
+        {"bytes_high", alqi_cli_json_whole(x.high)},
+        {"objects", alqi_cli_json_whole(s->objects)},
         {"sampled_blocks", json_integer((json_int_t)s->n_blocks)},
     };
 
@@ -101,7 +77,7 @@ put_side(json_t *o, const char *side, const struct alqi_cli_estimator *e,
         char key[32];
 
         snprintf(key, sizeof key, "%s_%s", side, figures[i].key);
-        put(o, key, figures[i].value);
+        alqi_cli_json_set(o, key, figures[i].value);
     }
 }
 
@@ -116,12 +92,14 @@ put_change(json_t *o, const struct alqi_cli_diff *d,
 
     put_side(o, "a", &both->a->analysis.estimator, &c->a);
     put_side(o, "b", &both->b->analysis.estimator, &c->b);
-    put(o, "change_bytes", whole(c->bytes));
-    put(o, "change_bytes_stderr", whole(alqi_cli_stderr(c->variance)));
-    put(o, "change_bytes_low", whole(change.low));
-    put(o, "change_bytes_high", whole(change.high));
-    put(o, "sigmas", isfinite(c->sigmas) ? json_real(c->sigmas) : json_null());
-    put(o, "p", json_real(c->chance));
+    alqi_cli_json_put_whole(o, "change_bytes", c->bytes);
+    alqi_cli_json_put_whole(o, "change_bytes_stderr",
+                            alqi_cli_stderr(c->variance));
+    alqi_cli_json_put_whole(o, "change_bytes_low", change.low);
+    alqi_cli_json_put_whole(o, "change_bytes_high", change.high);
+    alqi_cli_json_set(o, "sigmas",
+                      isfinite(c->sigmas) ? json_real(c->sigmas) : json_null());
+    alqi_cli_json_set(o, "p", json_real(c->chance));
 }
 
 /* All measures; of two moments of one run only what is live then. */
@@ -134,14 +112,15 @@ totals(const struct alqi_cli_diff *d)
         json_t *change = json_object();
 
         put_change(change, d, &d->comparison.totals[d->measure]);
-        put(o, "live", change);
+        alqi_cli_json_set(o, "live", change);
         return o;
     }
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++) {
         json_t *change = json_object();
 
         put_change(change, d, &d->comparison.totals[m]);
-        put(o, alqi_cli_measure_name((enum alqi_cli_measure)m), change);
+        alqi_cli_json_set(o, alqi_cli_measure_name((enum alqi_cli_measure)m),
+                          change);
     }
     return o;
 }
@@ -153,17 +132,18 @@ put_place(json_t *o, const struct alqi_cli_diff *d,
           const struct alqi_cli_pair *pair)
 {
     const struct alqi_cli_names *names;
-    const struct alqi_cli_frame *f =
-        alqi_cli_pair_frame(&d->comparison, pair, &names);
-    enum alqi_cli_grouping g = d->grouping;
-    uint32_t function = g <= ALQI_CLI_BY_LINE ? f->function : ALQI_CLI_NO_NAME;
-    uint32_t file = g != ALQI_CLI_BY_MODULE ? f->file : ALQI_CLI_NO_NAME;
+    const struct alqi_cli_frame f = alqi_cli_frame_grouped(
+        alqi_cli_pair_frame(&d->comparison, pair, &names), d->grouping);
 
-    put(o, "function", json_string(alqi_cli_names_text(names, function)));
-    put(o, "file", json_string(alqi_cli_names_text(names, file)));
-    put(o, "line", json_integer(g == ALQI_CLI_BY_LINE ? f->line : 0));
-    put(o, "module", json_string(alqi_cli_names_text(names, f->module)));
-    put(o, "is_mapping", json_boolean(alqi_cli_pair_is_mapping(pair)));
+    alqi_cli_json_set(o, "function",
+                      json_string(alqi_cli_names_text(names, f.function)));
+    alqi_cli_json_set(o, "file",
+                      json_string(alqi_cli_names_text(names, f.file)));
+    alqi_cli_json_set(o, "line", json_integer(f.line));
+    alqi_cli_json_set(o, "module",
+                      json_string(alqi_cli_names_text(names, f.module)));
+    alqi_cli_json_set(o, "is_mapping",
+                      json_boolean(alqi_cli_pair_is_mapping(pair)));
 }
 
 /* "same" is decided by the estimate alone; whether a change is chance is
@@ -196,9 +176,9 @@ sites(const struct alqi_cli_diff *d)
             continue;
         o = json_object();
         put_place(o, d, pair);
-        put(o, "state", json_string(state(&pair->change)));
+        alqi_cli_json_set(o, "state", json_string(state(&pair->change)));
         put_change(o, d, &pair->change);
-        put(o, "is_significant", json_boolean(is_more));
+        alqi_cli_json_set(o, "is_significant", json_boolean(is_more));
         json_array_append_new(list, o);
         left--;
     }
@@ -219,18 +199,19 @@ limit(const struct alqi_cli_diff *d)
         json_t *g = json_object();
 
         is_over = is_over || is_more;
-        put(g, "what", json_string(growths[i].pair == NULL ? "total" : "site"));
+        alqi_cli_json_set(
+            g, "what", json_string(growths[i].pair == NULL ? "total" : "site"));
         if (growths[i].pair != NULL)
             put_place(g, d, growths[i].pair);
-        put(g, "change_bytes", whole(growths[i].bytes));
-        put(g, "p", json_real(growths[i].chance));
-        put(g, "is_significant", json_boolean(is_more));
+        alqi_cli_json_put_whole(g, "change_bytes", growths[i].bytes);
+        alqi_cli_json_set(g, "p", json_real(growths[i].chance));
+        alqi_cli_json_set(g, "is_significant", json_boolean(is_more));
         json_array_append_new(list, g);
     }
-    put(o, "limit", json_string(d->limit.text));
-    put(o, "limit_bytes", whole(alqi_cli_limit_bytes(d)));
-    put(o, "is_exceeded", json_boolean(is_over));
-    put(o, "growths", list);
+    alqi_cli_json_set(o, "limit", json_string(d->limit.text));
+    alqi_cli_json_put_whole(o, "limit_bytes", alqi_cli_limit_bytes(d));
+    alqi_cli_json_set(o, "is_exceeded", json_boolean(is_over));
+    alqi_cli_json_set(o, "growths", list);
     free(growths);
     return o;
 }
@@ -240,27 +221,26 @@ limit(const struct alqi_cli_diff *d)
 void
 alqi_cli_diff_json(struct alqi_cli_diff *d)
 {
-    static const char *const groupings[] = {"function", "line", "file",
-                                            "module"};
     json_t *o = json_object();
 
-    put(o, "schema", json_integer(SCHEMA));
-    put(o, "a", side(&d->a));
-    put(o, "b", side(&d->b));
-    put(o, "warnings", warnings(d));
-    put(o, "measure",
-        json_string(alqi_cli_diff_is_one_run(d)
-                        ? "live"
-                        : alqi_cli_measure_name(d->measure)));
-    put(o, "group", json_string(groupings[d->grouping]));
-    put(o, "min_sigma", json_real(d->min_sigma));
-    put(o, "level", json_real(alqi_cli_diff_level(d)));
-    put(o, "correction", json_string("holm"));
-    put(o, "sites_compared", json_integer(d->comparison.n_pairs));
-    put(o, "totals", totals(d));
+    alqi_cli_json_count(o, "schema", SCHEMA);
+    alqi_cli_json_set(o, "a", side(&d->a));
+    alqi_cli_json_set(o, "b", side(&d->b));
+    alqi_cli_json_set(o, "warnings", warnings(d));
+    alqi_cli_json_set(o, "measure",
+                      json_string(alqi_cli_diff_is_one_run(d)
+                                      ? "live"
+                                      : alqi_cli_measure_name(d->measure)));
+    alqi_cli_json_set(o, "group",
+                      json_string(alqi_cli_grouping_name(d->grouping)));
+    alqi_cli_json_set(o, "min_sigma", json_real(d->min_sigma));
+    alqi_cli_json_set(o, "level", json_real(alqi_cli_diff_level(d)));
+    alqi_cli_json_set(o, "correction", json_string("holm"));
+    alqi_cli_json_count(o, "sites_compared", d->comparison.n_pairs);
+    alqi_cli_json_set(o, "totals", totals(d));
     if (d->limit.text != NULL)
-        put(o, "fail_over", limit(d));
-    put(o, "sites", sites(d));
+        alqi_cli_json_set(o, "fail_over", limit(d));
+    alqi_cli_json_set(o, "sites", sites(d));
     json_dumpf(o, stdout, JSON_INDENT(1));
     putchar('\n');
     json_decref(o);

@@ -286,17 +286,9 @@ alqi_cli_diff_name(const struct alqi_cli_diff *d,
         name += n;
         capacity -= n;
     }
-    if (d->grouping <= ALQI_CLI_BY_LINE) {
-        alqi_cli_draw_name(name, capacity,
-                           alqi_cli_names_text(names, f->function));
+    alqi_cli_draw_group(name, capacity, names, f, d->grouping);
+    if (d->grouping <= ALQI_CLI_BY_LINE)
         alqi_cli_draw_place(place, place_capacity, names, f);
-        return;
-    }
-    snprintf(name, capacity, "%s",
-             alqi_cli_names_text(names, d->grouping == ALQI_CLI_BY_FILE &&
-                                                f->file != ALQI_CLI_NO_NAME
-                                            ? f->file
-                                            : f->module));
 }
 
 static bool
@@ -376,14 +368,13 @@ legend(const struct alqi_cli_diff *d, uint32_t n_sure, uint32_t n_same)
 static void
 sites(const struct alqi_cli_diff *d)
 {
-    static const char *const groupings[] = {"function", "line", "file",
-                                            "module"};
     const struct alqi_cli_comparison *c = &d->comparison;
     uint32_t n_shown = 0, n_left = 0, n_sure = 0, n_same = 0;
 
     fprintf(d->term.out, "%s%s%s by %s\n",
             alqi_cli_style(&d->term, ALQI_CLI_BOLD), heading(d),
-            alqi_cli_style(&d->term, ALQI_CLI_PLAIN), groupings[d->grouping]);
+            alqi_cli_style(&d->term, ALQI_CLI_PLAIN),
+            alqi_cli_grouping_name(d->grouping));
     head(d);
     fprintf(d->term.out, "  site%s\n",
             alqi_cli_style(&d->term, ALQI_CLI_PLAIN));

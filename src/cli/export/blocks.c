@@ -42,10 +42,8 @@ group(struct grouped *g, const struct alqi_cli_whole_blocks *w,
 {
     g->n_processes = a->notes.n_processes > 0 ? a->notes.n_processes : 1;
     g->order = alqi_cli_realloc(NULL, w->n_blocks, sizeof *g->order);
-    g->first = alqi_cli_realloc(NULL, g->n_processes + 2, sizeof *g->first);
-    g->sums = alqi_cli_realloc(NULL, g->n_processes, sizeof *g->sums);
-    memset(g->first, 0, (g->n_processes + 2) * sizeof *g->first);
-    memset(g->sums, 0, g->n_processes * sizeof *g->sums);
+    g->first = alqi_cli_zeros(g->n_processes + 2, sizeof *g->first);
+    g->sums = alqi_cli_zeros(g->n_processes, sizeof *g->sums);
     for (uint32_t i = 0; i < w->n_blocks; i++)
         if (w->blocks[i].is_left == is_left) {
             uint32_t p = process_of(a, &w->blocks[i]);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
+#include "base/intern.h"
 #include "cli/tool/cli.h"
 #include "cli/export/export.h"
 #include "cli/export/stacks.h"
@@ -24,8 +24,19 @@ enum {
     LIVE_BLOCKS,
     PEAK_BYTES,
     N_EVENTS,
-    SLOTS_FIRST = 1024,
     NONE = UINT32_MAX
+};
+
+/* What each event counts: a field of a measure's sums. */
+static const struct {
+    enum alqi_cli_measure measure;
+    size_t field;
+} events[N_EVENTS] = {
+    [ALLOC_BYTES] = {ALQI_CLI_ALLOCATED, ALQI_CLI_FIELD(bytes)},
+    [ALLOC_BLOCKS] = {ALQI_CLI_ALLOCATED, ALQI_CLI_FIELD(objects)},
+    [LIVE_BYTES] = {ALQI_CLI_LIVE, ALQI_CLI_FIELD(bytes)},
+    [LIVE_BLOCKS] = {ALQI_CLI_LIVE, ALQI_CLI_FIELD(objects)},
+    [PEAK_BYTES] = {ALQI_CLI_PEAK, ALQI_CLI_FIELD(bytes)},
 };
 
 /* Readers end the header at the line "events". */
@@ -50,80 +61,30 @@ struct arc {
 struct graph {
     const struct alqi_cli_export *export;
     struct alqi_cli_export_stacks stacks;
-    int64_t *costs[N_EVENTS]; /* by stack */
+    int64_t *costs[N_EVENTS];         /* by stack */
+    struct alqi_base_intern arc_keys; /* caller, callee, line */
     /* in the order of their making, then sorted */
     struct arc *arcs;
-    /* slots has 2 * capacity places, a power of two */
-    uint32_t n_arcs, capacity;
-    uint32_t *slots; /* arc + 1; 0 is free; at most half in use */
+    uint32_t n_arcs;
 };
 
 /* ---- arcs ------------------------------------------------------------- */
 
-/* The slot of an arc, or the free one where it belongs. */
-static uint32_t *
-slot_find(const struct graph *g, uint32_t caller, uint32_t callee, int32_t line)
-{
-    uint32_t mask = 2 * g->capacity - 1;
-    uint32_t i = (uint32_t)alqi_base_mix(((uint64_t)caller << 32 | callee) ^
-                                         alqi_base_mix((uint32_t)line)) &
-                 mask;
-
-    for (; g->slots[i] != 0; i = (i + 1) & mask) {
-        const struct arc *arc = &g->arcs[g->slots[i] - 1];
-
-        if (arc->caller == caller && arc->callee == callee && arc->line == line)
-            break;
-    }
-    return &g->slots[i];
-}
-
-/* Doubles the room for arcs and enters all of them into a new table. */
-static void
-grow(struct graph *g)
-{
-    g->capacity = g->capacity == 0 ? SLOTS_FIRST : 2 * g->capacity;
-    g->arcs = alqi_cli_realloc(g->arcs, g->capacity, sizeof *g->arcs);
-    free(g->slots);
-    g->slots =
-        alqi_cli_realloc(NULL, 2 * (size_t)g->capacity, sizeof *g->slots);
-    memset(g->slots, 0, 2 * (size_t)g->capacity * sizeof *g->slots);
-    for (uint32_t i = 0; i < g->n_arcs; i++)
-        *slot_find(g, g->arcs[i].caller, g->arcs[i].callee, g->arcs[i].line) =
-            i + 1;
-}
-
-/* The arc of caller, callee and line, made if it is new. Valid until the next
- * call. */
-static struct arc *
-arc_of(struct graph *g, uint32_t caller, uint32_t callee, int32_t line)
-{
-    uint32_t *slot;
-
-    if (g->n_arcs == g->capacity)
-        grow(g);
-    slot = slot_find(g, caller, callee, line);
-    if (*slot == 0) {
-        struct arc *arc = &g->arcs[g->n_arcs];
-
-        memset(arc, 0, sizeof *arc);
-        arc->caller = caller;
-        arc->callee = callee;
-        arc->line = line;
-        *slot = ++g->n_arcs;
-    }
-    return &g->arcs[*slot - 1];
-}
-
-/* Adds the stack's cost to an arc, or only makes sure that the arc exists. */
+/* Adds the stack's cost to the arc of caller, callee and line, or only makes
+ * sure that the arc exists. */
 static void
 arc_enter(struct graph *g, uint32_t caller, uint32_t callee, int32_t line,
           uint32_t stack, bool has_cost)
 {
-    struct arc *arc = arc_of(g, caller, callee, line);
+    const uint32_t key[] = {caller, callee, (uint32_t)line};
+    uint32_t i = alqi_cli_intern(&g->arc_keys, key);
 
+    if (i == g->n_arcs) {
+        g->arcs = alqi_cli_grow(g->arcs, i, sizeof *g->arcs);
+        g->arcs[g->n_arcs++] = (struct arc){caller, callee, line, {0}};
+    }
     for (int e = 0; e < N_EVENTS && has_cost; e++)
-        arc->cost[e] += g->costs[e][stack];
+        g->arcs[i].cost[e] += g->costs[e][stack];
 }
 
 /* seen[function]: the last stack, plus one, that it was found in. */
@@ -163,17 +124,15 @@ compare_arcs(const void *left, const void *right)
     return a->callee < b->callee ? -1 : a->callee > b->callee;
 }
 
-/* Enters each stack, then sorts. The table of slots is of no use afterwards. */
+/* Enters each stack, then sorts. */
 static void
 arcs_make(struct graph *g)
 {
     uint32_t *frames =
         alqi_cli_realloc(NULL, g->stacks.deepest, sizeof *frames);
-    uint32_t *seen =
-        alqi_cli_realloc(NULL, g->stacks.n_functions, sizeof *seen);
+    uint32_t *seen = alqi_cli_zeros(g->stacks.n_functions, sizeof *seen);
 
-    memset(seen, 0, g->stacks.n_functions * sizeof *seen);
-    grow(g);
+    g->arc_keys.n_words = 3;
     for (uint32_t i = 0; i < g->stacks.n_stacks; i++)
         stack_enter(g, i, frames, seen);
     qsort(g->arcs, g->n_arcs, sizeof *g->arcs, compare_arcs);
@@ -192,15 +151,6 @@ struct writer {
     bool *is_function_known;
 };
 
-static bool *
-flags_make(uint32_t n)
-{
-    bool *flags = alqi_cli_realloc(NULL, n, sizeof *flags);
-
-    memset(flags, 0, n * sizeof *flags);
-    return flags;
-}
-
 /* All names are unknown at first. */
 static void
 writer_make(struct writer *w, const struct graph *g, FILE *out)
@@ -209,9 +159,10 @@ writer_make(struct writer *w, const struct graph *g, FILE *out)
 
     w->graph = g;
     w->out = out;
-    w->is_object_known = flags_make(n_texts);
-    w->is_file_known = flags_make(n_texts);
-    w->is_function_known = flags_make(g->stacks.n_functions + 1);
+    w->is_object_known = alqi_cli_zeros(n_texts, sizeof(bool));
+    w->is_file_known = alqi_cli_zeros(n_texts, sizeof(bool));
+    w->is_function_known =
+        alqi_cli_zeros(g->stacks.n_functions + 1, sizeof(bool));
 }
 
 static void
@@ -321,28 +272,20 @@ head_put(const struct alqi_cli_export *x, FILE *out)
 void
 alqi_cli_export_callgrind(struct alqi_cli_export *x, FILE *out)
 {
-    struct alqi_cli_analysis *a = &x->analysis;
     struct graph g;
 
     memset(&g, 0, sizeof g);
     g.export = x;
-    alqi_cli_export_stacks_make(&g.stacks, a);
-    g.costs[ALLOC_BYTES] =
-        alqi_cli_export_stack_bytes(&g.stacks, a, ALQI_CLI_ALLOCATED);
-    g.costs[ALLOC_BLOCKS] =
-        alqi_cli_export_stack_objects(&g.stacks, a, ALQI_CLI_ALLOCATED);
-    g.costs[LIVE_BYTES] =
-        alqi_cli_export_stack_bytes(&g.stacks, a, ALQI_CLI_LIVE);
-    g.costs[LIVE_BLOCKS] =
-        alqi_cli_export_stack_objects(&g.stacks, a, ALQI_CLI_LIVE);
-    g.costs[PEAK_BYTES] =
-        alqi_cli_export_stack_bytes(&g.stacks, a, ALQI_CLI_PEAK);
+    alqi_cli_export_stacks_make(&g.stacks, &x->analysis);
+    for (int e = 0; e < N_EVENTS; e++)
+        g.costs[e] = alqi_cli_export_stack_column(
+            &g.stacks, &x->analysis, events[e].measure, events[e].field);
     arcs_make(&g);
     head_put(x, out);
     graph_put(&g, out);
     for (int e = 0; e < N_EVENTS; e++)
         free(g.costs[e]);
     free(g.arcs);
-    free(g.slots);
+    alqi_base_intern_clear(&g.arc_keys);
     alqi_cli_export_stacks_free(&g.stacks);
 }

@@ -52,20 +52,13 @@ column_make(const struct alqi_cli_export *x,
             const struct alqi_cli_groups *groups, int measure)
 {
     const struct alqi_cli_sum *total = &x->analysis.totals[measure];
-    uint32_t n = groups->n_groups;
-    double *parts = alqi_cli_realloc(NULL, n, sizeof *parts);
-    struct column c;
+    const struct alqi_cli_sum *first = &groups->groups[0].sums[measure];
 
-    c.bytes = alqi_cli_realloc(NULL, n, sizeof *c.bytes);
-    c.objects = alqi_cli_realloc(NULL, n, sizeof *c.objects);
-    for (uint32_t i = 0; i < n; i++)
-        parts[i] = groups->groups[i].sums[measure].bytes;
-    alqi_cli_apportion(c.bytes, parts, n, alqi_cli_whole(total->bytes));
-    for (uint32_t i = 0; i < n; i++)
-        parts[i] = groups->groups[i].sums[measure].objects;
-    alqi_cli_apportion(c.objects, parts, n, alqi_cli_whole(total->objects));
-    free(parts);
-    return c;
+    return (struct column){
+        alqi_cli_apportioned(&first->bytes, sizeof *groups->groups,
+                             groups->n_groups, total->bytes),
+        alqi_cli_apportioned(&first->objects, sizeof *groups->groups,
+                             groups->n_groups, total->objects)};
 }
 
 /* The six cells of one measure. */
@@ -85,17 +78,14 @@ put_names(const struct alqi_cli_export *x, const struct alqi_cli_group *g,
           FILE *out)
 {
     const struct alqi_cli_names *names = x->analysis.names;
-    enum alqi_cli_grouping by = x->grouping;
+    const struct alqi_cli_frame f =
+        alqi_cli_frame_grouped(&g->frame, x->grouping);
 
-    put_text(out, by >= ALQI_CLI_BY_FILE
-                      ? ""
-                      : alqi_cli_names_text(names, g->frame.function));
+    put_text(out, alqi_cli_names_text(names, f.function));
     fputc(',', out);
-    put_text(out, by == ALQI_CLI_BY_MODULE
-                      ? ""
-                      : alqi_cli_names_text(names, g->frame.file));
-    fprintf(out, ",%d,", by == ALQI_CLI_BY_LINE ? g->frame.line : 0);
-    put_text(out, alqi_cli_names_text(names, g->frame.module));
+    put_text(out, alqi_cli_names_text(names, f.file));
+    fprintf(out, ",%d,", f.line);
+    put_text(out, alqi_cli_names_text(names, f.module));
 }
 
 /* A measure's columns are apportioned over all groups, so no row may be left

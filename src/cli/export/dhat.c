@@ -21,13 +21,34 @@ struct height {
     double most_bytes, most_objects; /* blocks at the time of most bytes */
 };
 
+enum {
+    TOTAL_BYTES,
+    TOTAL_BLOCKS,
+    LIFE_US,
+    PEAK_BYTES,
+    PEAK_BLOCKS,
+    END_BYTES,
+    END_BLOCKS,
+    N_COLUMNS
+};
+
+/* What the columns are of: a field of a measure's sums. */
+static const struct {
+    enum alqi_cli_measure measure;
+    size_t field;
+} column_list[N_COLUMNS] = {
+    [TOTAL_BYTES] = {ALQI_CLI_ALLOCATED, ALQI_CLI_FIELD(bytes)},
+    [TOTAL_BLOCKS] = {ALQI_CLI_ALLOCATED, ALQI_CLI_FIELD(objects)},
+    [LIFE_US] = {ALQI_CLI_ALLOCATED, ALQI_CLI_FIELD(life_us)},
+    [PEAK_BYTES] = {ALQI_CLI_PEAK, ALQI_CLI_FIELD(bytes)},
+    [PEAK_BLOCKS] = {ALQI_CLI_PEAK, ALQI_CLI_FIELD(objects)},
+    [END_BYTES] = {ALQI_CLI_LIVE, ALQI_CLI_FIELD(bytes)},
+    [END_BLOCKS] = {ALQI_CLI_LIVE, ALQI_CLI_FIELD(objects)},
+};
+
+/* Everything that is written of stacks, by stack. */
 struct columns {
-    /* of all blocks; lives in microseconds */
-    int64_t *total_bytes, *total_blocks, *life_us;
-    /* of what is live at the peak */
-    int64_t *peak_bytes, *peak_blocks;
-    /* of what is live at the end */
-    int64_t *end_bytes, *end_blocks;
+    int64_t *of[N_COLUMNS];
     struct height *heights;
 };
 
@@ -37,13 +58,11 @@ static struct height *
 heights_make(const struct alqi_cli_export *x,
              const struct alqi_cli_export_stacks *s)
 {
-    struct height *heights =
-        alqi_cli_realloc(NULL, s->n_stacks, sizeof *heights);
+    struct height *heights = alqi_cli_zeros(s->n_stacks, sizeof *heights);
     uint32_t n;
     struct alqi_cli_block_event *events =
         alqi_cli_blocks_events(x->analysis.options.blocks, &n);
 
-    memset(heights, 0, s->n_stacks * sizeof *heights);
     for (uint32_t i = 0; i < n; i++) {
         const struct alqi_cli_block *b =
             &x->analysis.options.blocks->blocks[events[i].block];
@@ -59,54 +78,6 @@ heights_make(const struct alqi_cli_export *x,
     }
     free(events);
     return heights;
-}
-
-/* The sum of lives of each stack's blocks in microseconds, apportioned to the
- * total. */
-static int64_t *
-lives_make(const struct alqi_cli_export *x,
-           const struct alqi_cli_export_stacks *s)
-{
-    double *parts = alqi_cli_realloc(NULL, s->n_stacks, sizeof *parts);
-    int64_t *out = alqi_cli_realloc(NULL, s->n_stacks, sizeof *out);
-
-    for (uint32_t i = 0; i < s->n_stacks; i++)
-        parts[i] = s->stacks[i].sums[ALQI_CLI_ALLOCATED].life_us;
-    alqi_cli_apportion(
-        out, parts, s->n_stacks,
-        alqi_cli_whole(x->analysis.totals[ALQI_CLI_ALLOCATED].life_us));
-    free(parts);
-    return out;
-}
-
-/* Everything that is written of stacks, by stack; freed by columns_free(). */
-static void
-columns_make(struct columns *c, const struct alqi_cli_export *x,
-             const struct alqi_cli_export_stacks *s)
-{
-    const struct alqi_cli_analysis *a = &x->analysis;
-
-    c->total_bytes = alqi_cli_export_stack_bytes(s, a, ALQI_CLI_ALLOCATED);
-    c->total_blocks = alqi_cli_export_stack_objects(s, a, ALQI_CLI_ALLOCATED);
-    c->life_us = lives_make(x, s);
-    c->peak_bytes = alqi_cli_export_stack_bytes(s, a, ALQI_CLI_PEAK);
-    c->peak_blocks = alqi_cli_export_stack_objects(s, a, ALQI_CLI_PEAK);
-    c->end_bytes = alqi_cli_export_stack_bytes(s, a, ALQI_CLI_LIVE);
-    c->end_blocks = alqi_cli_export_stack_objects(s, a, ALQI_CLI_LIVE);
-    c->heights = heights_make(x, s);
-}
-
-static void
-columns_free(struct columns *c)
-{
-    free(c->total_bytes);
-    free(c->total_blocks);
-    free(c->life_us);
-    free(c->peak_bytes);
-    free(c->peak_blocks);
-    free(c->end_bytes);
-    free(c->end_blocks);
-    free(c->heights);
 }
 
 /* A maximum, rounded; not less than what was there at two moments, which
@@ -129,15 +100,18 @@ point_put(const struct columns *c, const struct alqi_cli_export_stacks *s,
 {
     uint32_t n = alqi_cli_export_stack_frames(s, i, frames);
 
-    fprintf(
-        out,
-        "{\"tb\":%" PRId64 ",\"tbk\":%" PRId64 ",\"tl\":%" PRId64
-        ",\"mb\":%" PRId64 ",\"mbk\":%" PRId64 ",\"gb\":%" PRId64
-        ",\"gbk\":%" PRId64 ",\"eb\":%" PRId64 ",\"ebk\":%" PRId64 ",\"fs\":",
-        c->total_bytes[i], c->total_blocks[i], c->life_us[i],
-        most(c->heights[i].most_bytes, c->peak_bytes[i], c->end_bytes[i]),
-        most(c->heights[i].most_objects, c->peak_blocks[i], c->end_blocks[i]),
-        c->peak_bytes[i], c->peak_blocks[i], c->end_bytes[i], c->end_blocks[i]);
+    fprintf(out,
+            "{\"tb\":%" PRId64 ",\"tbk\":%" PRId64 ",\"tl\":%" PRId64
+            ",\"mb\":%" PRId64 ",\"mbk\":%" PRId64 ",\"gb\":%" PRId64
+            ",\"gbk\":%" PRId64 ",\"eb\":%" PRId64 ",\"ebk\":%" PRId64
+            ",\"fs\":",
+            c->of[TOTAL_BYTES][i], c->of[TOTAL_BLOCKS][i], c->of[LIFE_US][i],
+            most(c->heights[i].most_bytes, c->of[PEAK_BYTES][i],
+                 c->of[END_BYTES][i]),
+            most(c->heights[i].most_objects, c->of[PEAK_BLOCKS][i],
+                 c->of[END_BLOCKS][i]),
+            c->of[PEAK_BYTES][i], c->of[PEAK_BLOCKS][i], c->of[END_BYTES][i],
+            c->of[END_BLOCKS][i]);
     for (uint32_t k = n; k-- > 0;) /* innermost first; 0 is the root */
         fprintf(out, "%c%" PRIu32, k + 1 == n ? '[' : ',', frames[k] + 1);
     fputs("]}", out);
@@ -169,7 +143,10 @@ alqi_cli_export_dhat(struct alqi_cli_export *x, FILE *out)
     uint32_t *frames;
 
     alqi_cli_export_stacks_make(&s, &x->analysis);
-    columns_make(&c, x, &s);
+    for (int k = 0; k < N_COLUMNS; k++)
+        c.of[k] = alqi_cli_export_stack_column(
+            &s, &x->analysis, column_list[k].measure, column_list[k].field);
+    c.heights = heights_make(x, &s);
     frames = alqi_cli_realloc(NULL, s.deepest, sizeof *frames);
     head_put(x, out);
     for (uint32_t i = 0; i < s.n_stacks; i++) {
@@ -187,6 +164,8 @@ alqi_cli_export_dhat(struct alqi_cli_export *x, FILE *out)
     }
     fputs("]}\n", out);
     free(frames);
-    columns_free(&c);
+    for (int k = 0; k < N_COLUMNS; k++)
+        free(c.of[k]);
+    free(c.heights);
     alqi_cli_export_stacks_free(&s);
 }

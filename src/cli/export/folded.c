@@ -144,16 +144,11 @@ static void
 lines_put(const struct alqi_cli_export *x, const struct line *lines, uint32_t n,
           FILE *out)
 {
-    double *weights = alqi_cli_realloc(NULL, n, sizeof *weights);
-    int64_t *whole = alqi_cli_realloc(NULL, n, sizeof *whole);
+    int64_t *whole = alqi_cli_apportioned(&lines[0].weight, sizeof *lines, n,
+                                          weight_of(x, x->analysis.totals));
 
     for (uint32_t i = 0; i < n; i++)
-        weights[i] = lines[i].weight;
-    alqi_cli_apportion(whole, weights, n,
-                       alqi_cli_whole(weight_of(x, x->analysis.totals)));
-    for (uint32_t i = 0; i < n; i++)
         fprintf(out, "%s %" PRId64 "\n", lines[i].text, whole[i]);
-    free(weights);
     free(whole);
 }
 

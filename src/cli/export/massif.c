@@ -82,8 +82,7 @@ tree_make(struct massif *m)
     for (uint32_t i = 0; i < n; i++)
         m->leaf_of_stack[i] = alqi_cli_stacks_add(
             &m->tree, path, path_inward(m, i, numbers, frames, path));
-    m->branches = alqi_cli_realloc(NULL, m->tree.n_nodes, sizeof *m->branches);
-    memset(m->branches, 0, m->tree.n_nodes * sizeof *m->branches);
+    m->branches = alqi_cli_zeros(m->tree.n_nodes, sizeof *m->branches);
     for (uint32_t i = m->tree.n_nodes; i-- > 1;) {
         struct branch *parent = &m->branches[m->tree.nodes[i].parent];
 
@@ -232,10 +231,8 @@ static void
 snapshot_counted(struct massif *m, bool is_peak)
 {
     const struct alqi_cli_whole_blocks *w = &m->whole;
-    int64_t *by_stack =
-        alqi_cli_realloc(NULL, m->stacks.n_stacks, sizeof *by_stack);
+    int64_t *by_stack = alqi_cli_zeros(m->stacks.n_stacks, sizeof *by_stack);
 
-    memset(by_stack, 0, m->stacks.n_stacks * sizeof *by_stack);
     for (uint32_t i = 0; i < w->n_blocks; i++)
         if (is_peak || w->blocks[i].is_left)
             by_stack[m->stacks.stack_of_site[w->blocks[i].site]] +=
@@ -332,8 +329,7 @@ alqi_cli_export_massif(struct alqi_cli_export *x, FILE *out)
     m.out = out;
     alqi_cli_export_stacks_make(&m.stacks, &x->analysis);
     alqi_cli_whole_blocks_make(&m.whole, &x->analysis);
-    m.live = alqi_cli_realloc(NULL, m.stacks.n_stacks, sizeof *m.live);
-    memset(m.live, 0, m.stacks.n_stacks * sizeof *m.live);
+    m.live = alqi_cli_zeros(m.stacks.n_stacks, sizeof *m.live);
     tree_make(&m);
     fprintf(out, "desc: aliquot " ALQI_VERSION "\ncmd: %s\ntime_unit: %s\n",
             x->program, x->time_unit == ALQI_CLI_TIME_BYTES ? "B" : "ms");

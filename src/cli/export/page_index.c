@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "cli/tool/cli.h"
+#include "cli/tool/text.h"
+#include "cli/export/again.h"
 #include "cli/export/page_index.h"
 #include "cli/analysis/view_index.h"
 
@@ -73,9 +75,8 @@ finish(struct alqi_cli_page_index *p, struct alqi_cli_input *input)
 {
     static const unsigned char no_key[ALQI_VIEW_KEY_BYTES];
     const char *path = alqi_cli_input_name(input);
-    const char *slash = strrchr(path, '/');
     const char *error = alqi_cli_view_indexer_finish(
-        p->indexer, input, slash != NULL ? slash + 1 : path, no_key);
+        p->indexer, input, alqi_cli_base_name(path), no_key);
 
     if (error == NULL && fflush(p->file) != 0)
         error = strerror(errno);
@@ -86,14 +87,6 @@ finish(struct alqi_cli_page_index *p, struct alqi_cli_input *input)
 }
 
 /* ---- once more, thinned -------------------------------------------------- */
-
-static void
-be_quiet(void *arg, uint64_t offset_bytes, const char *text)
-{
-    (void)arg;
-    (void)offset_bytes;
-    (void)text; /* it was said the first time */
-}
 
 /* Reads again into a new file. Requires that the first indexer has not been
  * finished. Without a file the status is UNREADABLE, and an indexer is left to
@@ -122,30 +115,22 @@ read_thinned(struct alqi_cli_page_index *p, struct alqi_cli_input *input,
     return rc;
 }
 
-/* The second pass opens the input by a descriptor of its own, whose warnings
- * were said by the first. */
 int
 alqi_cli_page_index_finish(struct alqi_cli_page_index *p,
                            struct alqi_cli_input *input, uint64_t max_rows)
 {
     uint64_t n = alqi_cli_view_indexer_met(p->indexer);
     struct alqi_cli_input *again;
-    int fd, rc;
+    int rc;
 
     if (max_rows == 0 || n <= max_rows)
         return finish(p, input);
-    fd = alqi_cli_input_again(input);
-    if (fd < 0) {
-        alqi_cli_say("%s cannot be read twice, as a page of some of its blocks "
-                     "needs: write --max-samples=0, or export from a file",
-                     alqi_cli_input_name(input));
-        return ALQI_CLI_UNREADABLE;
-    }
-    rc = alqi_cli_input_open_fd(fd, alqi_cli_input_name(input), ALQI_CLI_OK,
-                                &again);
+    rc = alqi_cli_export_again(input,
+                               "a page of some of its blocks needs: write "
+                               "--max-samples=0, or export from a file",
+                               &again);
     if (rc >= 0)
         return rc;
-    alqi_cli_input_warn(again, be_quiet, NULL);
     rc = read_thinned(p, again, (double)max_rows / (double)n);
     alqi_cli_input_drop(again);
     return rc;

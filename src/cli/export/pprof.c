@@ -77,10 +77,12 @@ tables_put(struct alqi_pb *pb, const struct alqi_cli_pprof_tables *t)
         mapping_put(pb, i + 1, &t->mappings[i]);
     for (uint32_t i = 0; i < t->n_locations; i++)
         location_put(pb, i + 1, t);
-    for (uint32_t i = 0; i < t->n_functions; i++)
-        alqi_pb_function(pb, i + 1, (uint64_t)t->functions[i].name,
-                         (uint64_t)t->functions[i].file);
-    for (uint32_t i = 0; i < t->n_strings; i++)
+    for (uint32_t i = 0; i < t->functions.n; i++) {
+        struct alqi_cli_pprof_function f = alqi_cli_pprof_function(t, i);
+
+        alqi_pb_function(pb, i + 1, f.name, f.file);
+    }
+    for (uint32_t i = 0; i < t->strings.n; i++)
         alqi_pb_text(pb, ALQI_PB_PROFILE_STRING, alqi_cli_pprof_text(t, i));
 }
 

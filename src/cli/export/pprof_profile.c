@@ -426,10 +426,9 @@ head_fill(struct alqi_cli_pprof *p)
 struct alqi_cli_pprof *
 alqi_cli_pprof_new(struct alqi_cli_export *export)
 {
-    struct alqi_cli_pprof *p = alqi_cli_realloc(NULL, 1, sizeof *p);
+    struct alqi_cli_pprof *p = alqi_cli_zeros(1, sizeof *p);
     struct alqi_cli_pprof_profile *out = &p->message;
 
-    memset(p, 0, sizeof *p);
     p->export = export;
     types_choose(p);
     alqi_cli_pprof_tables_init(&out->tables, &export->analysis);

@@ -1,7 +1,7 @@
 /* pprof_tables.c -- the tables of a pprof profile that samples refer to
  *
- * An entry is made when it is first asked for, and found again by a map of its
- * key: a name, a pair of names, a code, a module. Mapping 1 is made at the
+ * An entry is made when it is first asked for, and found again by its key: a
+ * name, a pair of strings, a code, a module. Mapping 1 is made at the
  * start. After the last location tables_finish() says of each mapping what all
  * its locations have. */
 #include <stdlib.h>
@@ -31,17 +31,10 @@ enter(struct alqi_base_map *map, uint64_t key, uint64_t value)
 /* ---- strings and functions ------------------------------------------- */
 
 /* The string of a name, entered if it is new. */
-static int64_t
+static uint32_t
 string_of(struct alqi_cli_pprof_tables *t, uint32_t name)
 {
-    uint64_t index;
-
-    if (alqi_base_map_get(&t->string_of_name, name, &index))
-        return (int64_t)index;
-    t->strings = alqi_cli_grow(t->strings, t->n_strings, sizeof *t->strings);
-    t->strings[t->n_strings] = name;
-    enter(&t->string_of_name, name, t->n_strings);
-    return t->n_strings++;
+    return alqi_cli_intern(&t->strings, &name);
 }
 
 int64_t
@@ -54,19 +47,17 @@ alqi_cli_pprof_string(struct alqi_cli_pprof_tables *t, const char *text)
 static uint64_t
 function_of(struct alqi_cli_pprof_tables *t, uint32_t name, uint32_t file)
 {
-    uint64_t key = (uint64_t)name << 32 | file;
-    struct alqi_cli_pprof_function f;
-    uint64_t id;
+    const uint32_t row[] = {string_of(t, name), string_of(t, file)};
 
-    if (alqi_base_map_get(&t->function_of_names, key, &id))
-        return id;
-    f.name = string_of(t, name);
-    f.file = string_of(t, file);
-    t->functions =
-        alqi_cli_grow(t->functions, t->n_functions, sizeof *t->functions);
-    t->functions[t->n_functions++] = f;
-    enter(&t->function_of_names, key, t->n_functions);
-    return t->n_functions;
+    return alqi_cli_intern(&t->functions, row) + UINT64_C(1);
+}
+
+struct alqi_cli_pprof_function
+alqi_cli_pprof_function(const struct alqi_cli_pprof_tables *t, uint32_t index)
+{
+    const uint32_t *row = &t->functions.words[2 * (size_t)index];
+
+    return (struct alqi_cli_pprof_function){row[0], row[1]};
 }
 
 /* ---- mappings -------------------------------------------------------- */
@@ -255,6 +246,8 @@ alqi_cli_pprof_tables_init(struct alqi_cli_pprof_tables *t,
 {
     memset(t, 0, sizeof *t);
     t->analysis = analysis;
+    t->strings.n_words = 1;
+    t->functions.n_words = 2;
     string_of(t, ALQI_CLI_NO_NAME); /* string 0 is "" */
     main_program(t);
 }
@@ -262,13 +255,11 @@ alqi_cli_pprof_tables_init(struct alqi_cli_pprof_tables *t,
 void
 alqi_cli_pprof_tables_free(struct alqi_cli_pprof_tables *t)
 {
-    free(t->strings);
-    free(t->functions);
+    alqi_base_intern_clear(&t->strings);
+    alqi_base_intern_clear(&t->functions);
     free(t->locations);
     free(t->lines);
     free(t->mappings);
-    alqi_base_map_clear(&t->string_of_name);
-    alqi_base_map_clear(&t->function_of_names);
     alqi_base_map_clear(&t->location_of_code);
     alqi_base_map_clear(&t->mapping_of_module);
 }
@@ -297,5 +288,5 @@ alqi_cli_pprof_tables_finish(struct alqi_cli_pprof_tables *t)
 const char *
 alqi_cli_pprof_text(const struct alqi_cli_pprof_tables *t, int64_t string)
 {
-    return alqi_cli_names_text(t->analysis->names, t->strings[string]);
+    return alqi_cli_names_text(t->analysis->names, t->strings.words[string]);
 }

@@ -14,12 +14,14 @@
 #ifndef ALQI_CLI_EXPORT_PPROF_TABLES_H
 #define ALQI_CLI_EXPORT_PPROF_TABLES_H
 
+#include "base/intern.h"
 #include "base/map.h"
 #include "cli/analysis/analysis.h"
 
+/* A row of tables->functions. */
 struct alqi_cli_pprof_function {
-    int64_t name; /* string */
-    int64_t file; /* string */
+    uint32_t name; /* string */
+    uint32_t file; /* string */
 };
 
 struct alqi_cli_pprof_mapping {
@@ -50,15 +52,13 @@ struct alqi_cli_pprof_location {
 struct alqi_cli_pprof_tables {
     /* the caller's; its names are the strings' texts */
     struct alqi_cli_analysis *analysis;
-    uint32_t *strings; /* names, by string */
-    struct alqi_cli_pprof_function *functions;
+    struct alqi_base_intern strings; /* names */
+    struct alqi_base_intern functions;
     struct alqi_cli_pprof_location *locations;
     struct alqi_cli_pprof_line *lines; /* of all locations, in their order */
     struct alqi_cli_pprof_mapping *mappings;
-    uint32_t n_strings, n_functions, n_locations, n_lines, n_mappings;
-    /* keys of entries to their index or identifier */
-    struct alqi_base_map string_of_name;
-    struct alqi_base_map function_of_names;
+    uint32_t n_locations, n_lines, n_mappings;
+    /* keys of entries to their identifier */
     struct alqi_base_map location_of_code;
     struct alqi_base_map mapping_of_module;
 };
@@ -76,6 +76,11 @@ uint64_t alqi_cli_pprof_location(struct alqi_cli_pprof_tables *tables,
 /* Identifier of a new place that is only a name, such as "[other]". */
 uint64_t alqi_cli_pprof_stand_in(struct alqi_cli_pprof_tables *tables,
                                  const char *name);
+
+/* The function at a place of the table: its identifier - 1. */
+struct alqi_cli_pprof_function
+alqi_cli_pprof_function(const struct alqi_cli_pprof_tables *tables,
+                        uint32_t index);
 
 const char *alqi_cli_pprof_text(const struct alqi_cli_pprof_tables *tables,
                                 int64_t string);

@@ -14,16 +14,17 @@
 struct profile {
     const char *name;
     enum alqi_cli_measure measure;
-    bool is_blocks; /* else bytes */
+    size_t field; /* of its sums */
+    const char *unit;
 };
 
 /* In the file's order; first_shown() finds the one of the measure. */
 static const struct profile profiles[] = {
-    {"allocated bytes", ALQI_CLI_ALLOCATED, false},
-    {"allocated blocks", ALQI_CLI_ALLOCATED, true},
-    {"live at end", ALQI_CLI_LIVE, false},
-    {"live at peak", ALQI_CLI_PEAK, false},
-    {"temporary", ALQI_CLI_TEMPORARY, false},
+    {"allocated bytes", ALQI_CLI_ALLOCATED, ALQI_CLI_FIELD(bytes), "bytes"},
+    {"allocated blocks", ALQI_CLI_ALLOCATED, ALQI_CLI_FIELD(objects), "none"},
+    {"live at end", ALQI_CLI_LIVE, ALQI_CLI_FIELD(bytes), "bytes"},
+    {"live at peak", ALQI_CLI_PEAK, ALQI_CLI_FIELD(bytes), "bytes"},
+    {"temporary", ALQI_CLI_TEMPORARY, ALQI_CLI_FIELD(bytes), "bytes"},
 };
 
 /* The shared table of frames, in their numbers' order. */
@@ -78,16 +79,14 @@ profile_put(const struct alqi_cli_export *x,
             FILE *out)
 {
     int64_t *weights =
-        p->is_blocks
-            ? alqi_cli_export_stack_objects(s, &x->analysis, p->measure)
-            : alqi_cli_export_stack_bytes(s, &x->analysis, p->measure);
+        alqi_cli_export_stack_column(s, &x->analysis, p->measure, p->field);
     uint64_t n_put = 0;
     int64_t sum = 0;
 
     fprintf(out,
             "{\"type\":\"sampled\",\"name\":\"%s\",\"unit\":\"%s\","
             "\"samples\":[",
-            p->name, p->is_blocks ? "none" : "bytes");
+            p->name, p->unit);
     samples_put(s, weights, out);
     fputs("],\n\"weights\":[", out);
     for (uint32_t i = 0; i < s->n_stacks; i++) {

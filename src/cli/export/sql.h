@@ -53,10 +53,9 @@ extern const struct alqi_cli_table_schema alqi_cli_tables[ALQI_CLI_N_TABLES];
 uint32_t alqi_cli_table_columns(enum alqi_cli_table table);
 
 /* What makes a table, if it is not there, of SQLite or of ClickHouse; what
- * makes SQLite's indexes of it, ending with ';' or nothing. */
-void alqi_cli_table_create(enum alqi_cli_table table, bool is_sqlite,
-                           FILE *out);
-void alqi_cli_table_index(enum alqi_cli_table table, FILE *out);
+ * makes SQLite's indexes of it, ending with ';' or nothing. To be freed. */
+char *alqi_cli_table_create(enum alqi_cli_table table, bool is_sqlite);
+char *alqi_cli_table_index(enum alqi_cli_table table);
 
 /* What makes the view of sites: a place with its names. */
 const char *alqi_cli_sites_create(bool is_sqlite);

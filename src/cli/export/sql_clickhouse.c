@@ -115,15 +115,6 @@ cell_put(FILE *out, enum alqi_cli_column_kind kind,
     }
 }
 
-/* False: there is no memory for the stream. */
-static bool
-batch_open(struct batch *b)
-{
-    b->n_rows = 0;
-    b->out = alqi_cli_memory_open(&b->text, &b->n);
-    return b->out != NULL;
-}
-
 static void
 batch_close(struct batch *b)
 {
@@ -165,10 +156,8 @@ row_put(void *arg, enum alqi_cli_table table, const union alqi_cli_cell *cells)
     const struct alqi_cli_column *columns = alqi_cli_tables[table].columns;
     struct batch *b = &d->batches[table];
 
-    if (b->out == NULL && !batch_open(b)) {
-        alqi_cli_say("export: out of memory for a batch of rows");
-        return false;
-    }
+    if (b->out == NULL)
+        b->out = alqi_cli_memory_open(&b->text, &b->n);
     for (uint32_t i = 0; columns[i].name != NULL; i++) {
         if (i > 0)
             fputc('\t', b->out);
@@ -199,13 +188,8 @@ tables_make(struct database *d)
     bool is_made = true;
 
     for (enum alqi_cli_table t = 0; is_made && t < ALQI_CLI_N_TABLES; t++) {
-        char *sql = NULL;
-        size_t n;
-        FILE *out = alqi_cli_memory_open(&sql, &n);
+        char *sql = alqi_cli_table_create(t, false);
 
-        if (out != NULL)
-            alqi_cli_table_create(t, false, out);
-        alqi_cli_memory_close(out, "a statement");
         is_made = ask(d, sql, "", 0, &answer);
         free(sql);
     }

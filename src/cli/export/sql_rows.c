@@ -213,10 +213,8 @@ stacks_put(struct writer *w, struct alqi_cli_sql_stacks *out)
 {
     size_t n = w->a->stacks.n_nodes;
 
-    out->stack_ids = alqi_cli_realloc(NULL, n, sizeof *out->stack_ids);
-    out->site_ids = alqi_cli_realloc(NULL, n, sizeof *out->site_ids);
-    memset(out->stack_ids, 0, n * sizeof *out->stack_ids);
-    memset(out->site_ids, 0, n * sizeof *out->site_ids);
+    out->stack_ids = alqi_cli_zeros(n, sizeof *out->stack_ids);
+    out->site_ids = alqi_cli_zeros(n, sizeof *out->site_ids);
     for (uint32_t i = 0; i < w->a->n_sites; i++) {
         const struct alqi_cli_site *site = &w->a->sites[i];
 
@@ -273,17 +271,6 @@ dropped(const struct alqi_cli_notes *n)
     return all;
 }
 
-/* The service's name unless given: that of the program. */
-static const char *
-service_of(const struct alqi_cli_sql_options *sql, const char *executable)
-{
-    const char *slash = strrchr(executable, '/');
-
-    if (sql->service != NULL)
-        return sql->service;
-    return slash != NULL ? slash + 1 : executable;
-}
-
 /* A name: of the main program; the empty one where it is not known. */
 static uint32_t
 build_id_of(const struct writer *w)
@@ -330,7 +317,8 @@ trace_put(struct writer *w, const char *day)
 
     alqi_cli_clean(host, sizeof host, a->info->host);
     alqi_cli_clean(executable, sizeof executable, a->info->executable);
-    cells[4].text = service_of(sql, executable);
+    cells[4].text =
+        sql->service != NULL ? sql->service : alqi_cli_base_name(executable);
     tell(w, ALQI_CLI_TRACES, cells);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "cli/export/sql.h"
+#include "cli/tool/memory.h"
 
 /* Short names for the columns below. */
 #define ID ALQI_CLI_COLUMN_ID
@@ -128,11 +129,14 @@ sqlite_tail(const struct alqi_cli_table_schema *t, FILE *out)
 }
 
 /* One statement for each index in the schema's list. */
-void
-alqi_cli_table_index(enum alqi_cli_table table, FILE *out)
+char *
+alqi_cli_table_index(enum alqi_cli_table table)
 {
     const struct alqi_cli_table_schema *t = &alqi_cli_tables[table];
     const char *index = t->index;
+    char *sql;
+    size_t n_sql;
+    FILE *out = alqi_cli_memory_open(&sql, &n_sql);
 
     while (index[0] != '\0') {
         int n = (int)strcspn(index, ";");
@@ -141,6 +145,8 @@ alqi_cli_table_index(enum alqi_cli_table table, FILE *out)
                 t->name, n, index, t->name, n, index);
         index += n + (index[n] == ';');
     }
+    alqi_cli_memory_close(out, "a statement");
+    return sql;
 }
 
 /* ClickHouse's view joins with ANY, as a row may be there twice until it merges
@@ -160,10 +166,13 @@ alqi_cli_sites_create(bool is_sqlite)
 }
 
 /* Columns are in the schema's order, which writers' cells have, too. */
-void
-alqi_cli_table_create(enum alqi_cli_table table, bool is_sqlite, FILE *out)
+char *
+alqi_cli_table_create(enum alqi_cli_table table, bool is_sqlite)
 {
     const struct alqi_cli_table_schema *t = &alqi_cli_tables[table];
+    char *sql;
+    size_t n_sql;
+    FILE *out = alqi_cli_memory_open(&sql, &n_sql);
 
     fprintf(out, "CREATE TABLE IF NOT EXISTS %s (", t->name);
     for (uint32_t i = 0; t->columns[i].name != NULL; i++)
@@ -174,4 +183,6 @@ alqi_cli_table_create(enum alqi_cli_table table, bool is_sqlite, FILE *out)
         sqlite_tail(t, out);
     else
         clickhouse_tail(t, out);
+    alqi_cli_memory_close(out, "a statement");
+    return sql;
 }

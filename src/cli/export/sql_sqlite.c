@@ -16,7 +16,6 @@
 #include "cli/tool/output.h"
 #include "cli/tool/pack.h"
 #include "cli/export/sql.h"
-#include "cli/tool/memory.h"
 
 enum {
     APPLICATION_ID = 0x616C7131, /* "alq1" */
@@ -119,13 +118,8 @@ indexes_make(const struct database *d)
     bool is_made = true;
 
     for (enum alqi_cli_table t = 0; is_made && t < ALQI_CLI_N_TABLES; t++) {
-        char *sql = NULL;
-        size_t n;
-        FILE *out = alqi_cli_memory_open(&sql, &n);
+        char *sql = alqi_cli_table_index(t);
 
-        if (out != NULL)
-            alqi_cli_table_index(t, out);
-        alqi_cli_memory_close(out, "a statement");
         is_made = run(d, sql);
         free(sql);
     }
@@ -139,15 +133,9 @@ tables_make(struct database *d)
     char pragma[100];
 
     for (enum alqi_cli_table t = 0; t < ALQI_CLI_N_TABLES; t++) {
-        char *sql = NULL;
-        size_t n;
-        FILE *out = alqi_cli_memory_open(&sql, &n);
-        bool is_made;
+        char *sql = alqi_cli_table_create(t, true);
+        bool is_made = run(d, sql);
 
-        if (out != NULL)
-            alqi_cli_table_create(t, true, out);
-        alqi_cli_memory_close(out, "a statement");
-        is_made = run(d, sql);
         free(sql);
         if (!is_made || !insert_prepare(d, t))
             return false;

@@ -5,74 +5,28 @@
  * joined. Then functions are made: frames that differ in the line alone.
  * Nothing changes after alqi_cli_export_stacks_make(). */
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli/analysis/apportion.h"
 #include "cli/tool/cli.h"
 #include "cli/export/stacks.h"
 
-enum { FRAMES_FIRST = 256 };
-
-/* The key of a frame: its names, its line, its module. */
-static bool
-is_same(const struct alqi_cli_frame *a, const struct alqi_cli_frame *b)
-{
-    return a->function == b->function && a->file == b->file &&
-           a->line == b->line && a->module == b->module;
-}
-
-/* The frame's slot, or the free one where it belongs; at most half are in
- * use. */
-static uint32_t *
-slot_find(const struct alqi_cli_export_stacks *s,
-          const struct alqi_cli_frame *f)
-{
-    uint32_t mask = s->n_slots - 1;
-    uint64_t hash = alqi_base_mix(
-        ((uint64_t)f->function << 32 | f->file) ^
-        alqi_base_mix((uint64_t)f->module << 32 | (uint32_t)f->line));
-    uint32_t i = (uint32_t)hash & mask;
-
-    for (;; i = (i + 1) & mask)
-        if (s->slots[i] == 0 || is_same(&s->frames[s->slots[i] - 1].frame, f))
-            return &s->slots[i];
-}
-
-/* Doubles the room for frames and enters them into a new table. */
-static void
-grow(struct alqi_cli_export_stacks *s)
-{
-    s->frames_capacity =
-        s->frames_capacity == 0 ? FRAMES_FIRST : 2 * s->frames_capacity;
-    s->frames =
-        alqi_cli_realloc(s->frames, s->frames_capacity, sizeof *s->frames);
-    free(s->slots);
-    s->n_slots = 2 * s->frames_capacity;
-    s->slots = alqi_cli_realloc(NULL, s->n_slots, sizeof *s->slots);
-    memset(s->slots, 0, s->n_slots * sizeof *s->slots);
-    for (uint32_t i = 0; i < s->n_frames; i++)
-        *slot_find(s, &s->frames[i].frame) = i + 1;
-}
-
-/* The number of a frame, which is new or known. */
+/* The number of a frame, which is new or known: its key is its names, its line
+ * and its module. */
 static uint32_t
 frame_add(struct alqi_cli_export_stacks *s, const struct alqi_cli_frame *f,
           uint64_t code)
 {
-    uint32_t *slot;
+    const uint32_t key[] = {f->function, f->file, (uint32_t)f->line, f->module};
+    uint32_t frame = alqi_cli_intern(&s->frame_keys, key);
 
-    if (s->n_frames == s->frames_capacity)
-        grow(s);
-    slot = slot_find(s, f);
-    if (*slot == 0) {
-        s->frames[s->n_frames] = (struct alqi_cli_export_frame){*f, code};
-        *slot = ++s->n_frames;
+    if (frame == s->n_frames) {
+        s->frames = alqi_cli_grow(s->frames, s->n_frames, sizeof *s->frames);
+        s->frames[s->n_frames++] = (struct alqi_cli_export_frame){*f, code};
     }
-    return *slot - 1;
+    return frame;
 }
 
 /* Frame numbers + 1 of one stack, outermost first. */
@@ -198,31 +152,15 @@ texts_count(struct alqi_cli_export_stacks *s)
 
 /* ---- stacks ---------------------------------------------------------- */
 
-/* Stacks by their node, while they are found. */
-struct finder {
-    uint32_t *stack_of_node; /* number + 1; 0: none */
-    uint32_t n_nodes;        /* that stack_of_node has room for */
-};
-
 /* The number of the stack that ends at that node, made if it is new. */
 static uint32_t
-stack_of(struct alqi_cli_export_stacks *s, struct finder *f, uint32_t node)
+stack_of(struct alqi_cli_export_stacks *s, uint32_t node)
 {
-    if (node >= f->n_nodes) {
-        uint32_t n = s->trie.nodes_capacity;
+    uint32_t stack = alqi_cli_intern(&s->stack_keys, &node);
 
-        f->stack_of_node =
-            alqi_cli_realloc(f->stack_of_node, n, sizeof *f->stack_of_node);
-        memset(f->stack_of_node + f->n_nodes, 0,
-               (n - f->n_nodes) * sizeof *f->stack_of_node);
-        f->n_nodes = n;
-    }
-    if (f->stack_of_node[node] == 0) {
-        memset(&s->stacks[s->n_stacks], 0, sizeof *s->stacks);
-        s->stacks[s->n_stacks].node = node;
-        f->stack_of_node[node] = ++s->n_stacks;
-    }
-    return f->stack_of_node[node] - 1;
+    if (stack == s->n_stacks)
+        s->stacks[s->n_stacks++] = (struct alqi_cli_export_stack){.node = node};
+    return stack;
 }
 
 /* Sites are taken in the analysis's order, which numbers frames and stacks
@@ -232,10 +170,10 @@ alqi_cli_export_stacks_make(struct alqi_cli_export_stacks *s,
                             struct alqi_cli_analysis *a)
 {
     struct path path = {NULL, 0, 0};
-    struct finder finder = {NULL, 0};
 
     memset(s, 0, sizeof *s);
-    grow(s);
+    s->frame_keys.n_words = 4;
+    s->stack_keys.n_words = 1;
     alqi_cli_stacks_init(&s->trie);
     s->stacks = alqi_cli_realloc(NULL, a->n_sites, sizeof *s->stacks);
     s->stack_of_site =
@@ -246,8 +184,8 @@ alqi_cli_export_stacks_make(struct alqi_cli_export_stacks *s,
         path_of(s, a, a->sites[i].node, &path);
         if (path.n > s->deepest)
             s->deepest = path.n;
-        stack = stack_of(s, &finder,
-                         alqi_cli_stacks_add(&s->trie, path.numbers, path.n));
+        stack =
+            stack_of(s, alqi_cli_stacks_add(&s->trie, path.numbers, path.n));
         s->stack_of_site[i] = stack;
         for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
             alqi_cli_sum_join(&s->stacks[stack].sums[m], &a->sites[i].sums[m]);
@@ -255,14 +193,14 @@ alqi_cli_export_stacks_make(struct alqi_cli_export_stacks *s,
     functions_make(s);
     texts_count(s);
     free(path.numbers);
-    free(finder.stack_of_node);
 }
 
 void
 alqi_cli_export_stacks_free(struct alqi_cli_export_stacks *s)
 {
     free(s->frames);
-    free(s->slots);
+    alqi_base_intern_clear(&s->frame_keys);
+    alqi_base_intern_clear(&s->stack_keys);
     free(s->function_of_frame);
     free(s->frame_of_function);
     alqi_cli_stacks_free(&s->trie);
@@ -303,40 +241,15 @@ alqi_cli_export_frame_text(char *out, size_t capacity,
 
 /* ---- integers -------------------------------------------------------- */
 
-/* Whole numbers of one field of the sums, apportioned to the rounded total.
- * offset: of a double in struct alqi_cli_sum. */
-static int64_t *
-integers(const struct alqi_cli_export_stacks *s,
-         const struct alqi_cli_sum *total, enum alqi_cli_measure measure,
-         size_t offset)
-{
-    double *parts = alqi_cli_realloc(NULL, s->n_stacks, sizeof *parts);
-    int64_t *out = alqi_cli_realloc(NULL, s->n_stacks, sizeof *out);
-    double all;
-
-    for (uint32_t i = 0; i < s->n_stacks; i++)
-        memcpy(&parts[i], (const char *)&s->stacks[i].sums[measure] + offset,
-               sizeof parts[i]);
-    memcpy(&all, (const char *)total + offset, sizeof all);
-    alqi_cli_apportion(out, parts, s->n_stacks, alqi_cli_whole(all));
-    free(parts);
-    return out;
-}
-
 int64_t *
-alqi_cli_export_stack_bytes(const struct alqi_cli_export_stacks *s,
-                            const struct alqi_cli_analysis *a,
-                            enum alqi_cli_measure measure)
+alqi_cli_export_stack_column(const struct alqi_cli_export_stacks *s,
+                             const struct alqi_cli_analysis *a,
+                             enum alqi_cli_measure measure, size_t field)
 {
-    return integers(s, &a->totals[measure], measure,
-                    offsetof(struct alqi_cli_sum, bytes));
-}
+    double total;
 
-int64_t *
-alqi_cli_export_stack_objects(const struct alqi_cli_export_stacks *s,
-                              const struct alqi_cli_analysis *a,
-                              enum alqi_cli_measure measure)
-{
-    return integers(s, &a->totals[measure], measure,
-                    offsetof(struct alqi_cli_sum, objects));
+    memcpy(&total, (const char *)&a->totals[measure] + field, sizeof total);
+    return alqi_cli_apportioned(
+        (const double *)((const char *)&s->stacks[0].sums[measure] + field),
+        sizeof *s->stacks, s->n_stacks, total);
 }

@@ -9,6 +9,9 @@
 #ifndef ALQI_CLI_EXPORT_STACKS_H
 #define ALQI_CLI_EXPORT_STACKS_H
 
+#include <stddef.h>
+
+#include "base/intern.h"
 #include "cli/analysis/analysis.h"
 #include "wire/code.h"
 
@@ -25,9 +28,9 @@ struct alqi_cli_export_stack {
 
 struct alqi_cli_export_stacks {
     struct alqi_cli_export_frame *frames;
-    uint32_t n_frames, frames_capacity;
-    uint32_t *slots; /* frame + 1; 0 is free; at most half in use */
-    uint32_t n_slots;
+    uint32_t n_frames;
+    struct alqi_base_intern frame_keys; /* numbers them, and ... */
+    struct alqi_base_intern stack_keys; /* ... the stacks */
     uint32_t *function_of_frame;
     uint32_t *frame_of_function; /* the first that is of it */
     uint32_t n_functions;        /* frames that differ in the line are of one */
@@ -76,15 +79,13 @@ void alqi_cli_export_frame_text(char *out, size_t capacity,
                                 const struct alqi_cli_names *names,
                                 const struct alqi_cli_export_frame *frame);
 
-/* What a stack's bytes, or objects, are as integers that add up to the rounded
- * total of the report; to be freed by the caller. */
+#define ALQI_CLI_FIELD(name) offsetof(struct alqi_cli_sum, name)
+
+/* A field of the stacks' sums that is a double, as integers that add up to the
+ * rounded total of the report; to be freed by the caller. */
 int64_t *
-alqi_cli_export_stack_bytes(const struct alqi_cli_export_stacks *stacks,
-                            const struct alqi_cli_analysis *analysis,
-                            enum alqi_cli_measure measure);
-int64_t *
-alqi_cli_export_stack_objects(const struct alqi_cli_export_stacks *stacks,
-                              const struct alqi_cli_analysis *analysis,
-                              enum alqi_cli_measure measure);
+alqi_cli_export_stack_column(const struct alqi_cli_export_stacks *stacks,
+                             const struct alqi_cli_analysis *analysis,
+                             enum alqi_cli_measure measure, size_t field);
 
 #endif

@@ -301,8 +301,7 @@ alqi_cli_summary_make(struct alqi_cli_export *export, bool has_app,
 
     for (;; s.n_rows /= 2, s.n_callers /= 2) {
         s.out = alqi_cli_memory_open(&text, n_bytes);
-        if (s.out != NULL)
-            page(&s);
+        page(&s);
         alqi_cli_memory_close(s.out, "the page");
         if (*n_bytes <= most || s.n_rows == 0)
             return text;

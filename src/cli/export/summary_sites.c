@@ -47,18 +47,13 @@ static void
 figures_make(struct table *t)
 {
     const struct alqi_cli_sum *total = &analysis_of(t)->totals[t->measure];
-    uint32_t n = t->groups.n_groups;
-    double *parts = alqi_cli_realloc(NULL, n, sizeof *parts);
+    const struct alqi_cli_groups *g = &t->groups;
+    const struct alqi_cli_sum *first = &g->groups[0].sums[t->measure];
 
-    t->bytes = alqi_cli_realloc(NULL, n, sizeof *t->bytes);
-    t->objects = alqi_cli_realloc(NULL, n, sizeof *t->objects);
-    for (uint32_t i = 0; i < n; i++)
-        parts[i] = t->groups.groups[i].sums[t->measure].bytes;
-    alqi_cli_apportion(t->bytes, parts, n, alqi_cli_whole(total->bytes));
-    for (uint32_t i = 0; i < n; i++)
-        parts[i] = t->groups.groups[i].sums[t->measure].objects;
-    alqi_cli_apportion(t->objects, parts, n, alqi_cli_whole(total->objects));
-    free(parts);
+    t->bytes = alqi_cli_apportioned(&first->bytes, sizeof *g->groups,
+                                    g->n_groups, total->bytes);
+    t->objects = alqi_cli_apportioned(&first->objects, sizeof *g->groups,
+                                      g->n_groups, total->objects);
 }
 
 /* A cell with one standard error; exact figures have no such column. */
@@ -163,7 +158,7 @@ put_site(struct table *t, const struct alqi_cli_group *g)
     uint32_t n = alqi_cli_stack_frames(a, a->sites[g->heaviest].node,
                                        &t->frames, &t->frames_capacity);
 
-    alqi_cli_draw_group(text, sizeof text, a->names, g, by);
+    alqi_cli_draw_group(text, sizeof text, a->names, &g->frame, by);
     fputs("<th scope=row class=site><code>", out);
     put_name(t, text);
     fputs("</code>", out);

@@ -134,8 +134,7 @@ label_take(void *to, const char *verb, const char *value)
                        value);
         return false;
     }
-    l->name = alqi_cli_realloc(NULL, strlen(value) + 1, 1);
-    strcpy(l->name, value);
+    l->name = alqi_cli_copy(value);
     l->name[n] = '\0';
     l->value = l->name + n + 1;
     p->n_labels++;
@@ -224,12 +223,9 @@ service_name(const struct push *p)
 {
     static char name[ALQI_CLI_NAME_BYTES];
     const char *path = p->reading.export.analysis.info->executable;
-    const char *slash = strrchr(path, '/');
 
     snprintf(name, sizeof name, "%s",
-             p->name != NULL ? p->name
-             : slash != NULL ? slash + 1
-                             : path);
+             p->name != NULL ? p->name : alqi_cli_base_name(path));
     for (char *c = name; *c != '\0'; c++)
         if (!isalnum((unsigned char)*c) && strchr("._-/", *c) == NULL)
             *c = '_';
@@ -343,17 +339,17 @@ is_worth_repeating(const struct alqi_cli_web_answer *a)
            a->status == 504;
 }
 
-/* Longer each time, and not the same for all of a fleet. */
-static uint64_t
-wait_ms(uint64_t round, const struct alqi_cli_web_answer *a)
+/* No longer than WAIT_MOST_MS, unless the server asks for more. */
+uint64_t
+alqi_cli_push_wait_ms(uint64_t round, unsigned retry_after_s, double share)
 {
     double ms = WAIT_FIRST_MS * exp2((double)(round < 16 ? round : 16));
-    double share = (double)(alqi_plat_entropy() >> 11) * 0x1p-53;
+    double asked_ms = 1000.0 * retry_after_s;
 
     ms *= 0.5 + share;
-    if (ms < 1000.0 * a->retry_after_s)
-        ms = 1000.0 * a->retry_after_s;
-    return (uint64_t)(ms < WAIT_MOST_MS ? ms : WAIT_MOST_MS);
+    if (ms > WAIT_MOST_MS)
+        ms = WAIT_MOST_MS;
+    return (uint64_t)(ms > asked_ms ? ms : asked_ms);
 }
 
 /* What the server answered or why there was no answer, and what follows. */
@@ -405,7 +401,9 @@ body_send(struct push *p, const struct alqi_cli_push_body *body)
             break;
         } else {
             p->n_repeated++;
-            rest(p, wait_ms(round, &answer));
+            rest(p, alqi_cli_push_wait_ms(round, answer.retry_after_s,
+                                          (double)(alqi_plat_entropy() >> 11) *
+                                              0x1p-53));
         }
     }
     free(url);

@@ -82,13 +82,14 @@ static void
 functions_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
     empty_put(pb, DICTIONARY_FUNCTIONS);
-    for (uint32_t i = 0; i < p->tables.n_functions; i++) {
-        const struct alqi_cli_pprof_function *f = &p->tables.functions[i];
+    for (uint32_t i = 0; i < p->tables.functions.n; i++) {
+        struct alqi_cli_pprof_function f =
+            alqi_cli_pprof_function(&p->tables, i);
         size_t mark = alqi_pb_begin(pb, DICTIONARY_FUNCTIONS);
 
-        alqi_pb_int(pb, FUNCTION_NAME, f->name);
-        alqi_pb_int(pb, FUNCTION_SYSTEM_NAME, f->name);
-        alqi_pb_int(pb, FUNCTION_FILE, f->file);
+        alqi_pb_int(pb, FUNCTION_NAME, f.name);
+        alqi_pb_int(pb, FUNCTION_SYSTEM_NAME, f.name);
+        alqi_pb_int(pb, FUNCTION_FILE, f.file);
         alqi_pb_end(pb, mark);
     }
 }
@@ -159,7 +160,7 @@ attributes_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
         if (build_id == 0)
             continue;
         mark = alqi_pb_begin(pb, DICTIONARY_ATTRIBUTES);
-        alqi_pb_uint(pb, ATTRIBUTE_KEY, p->tables.n_strings); /* the last one */
+        alqi_pb_uint(pb, ATTRIBUTE_KEY, p->tables.strings.n); /* the last one */
         value = alqi_pb_begin(pb, ATTRIBUTE_VALUE);
         alqi_pb_text(pb, ANY_STRING, alqi_cli_pprof_text(&p->tables, build_id));
         alqi_pb_end(pb, value);
@@ -192,7 +193,7 @@ dictionary_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
     locations_put(pb, p);
     functions_put(pb, p);
     empty_put(pb, DICTIONARY_LINKS);
-    for (uint32_t i = 0; i < p->tables.n_strings; i++)
+    for (uint32_t i = 0; i < p->tables.strings.n; i++)
         alqi_pb_text(pb, DICTIONARY_STRINGS,
                      alqi_cli_pprof_text(&p->tables, i));
     alqi_pb_text(pb, DICTIONARY_STRINGS, build_id_key);

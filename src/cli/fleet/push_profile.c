@@ -34,10 +34,6 @@ profile_make(const struct alqi_cli_push_window *w,
     uint32_t n_stacks;
     FILE *out = alqi_cli_memory_open(&p.bytes, &p.n);
 
-    if (out == NULL) {
-        alqi_cli_say("out of memory for a profile");
-        exit(ALQI_CLI_UNREADABLE);
-    }
     w->export->part.types = types;
     pprof = alqi_cli_pprof_new(w->export);
     n_stacks = alqi_cli_pprof_message(pprof)->n_samples;
@@ -60,8 +56,6 @@ name_make(const struct alqi_cli_push_window *w)
     size_t n;
     FILE *out = alqi_cli_memory_open(&text, &n);
 
-    if (out == NULL)
-        return NULL;
     fprintf(out, "%s{", w->service);
     for (uint32_t i = 0; i < w->n_labels; i++)
         fprintf(out, "%s%s=%s", i > 0 ? "," : "", w->labels[i].name,
@@ -87,8 +81,7 @@ alqi_cli_push_pyroscope(const struct alqi_cli_push_window *w,
     if (asprintf(&body->query,
                  "?format=pprof&spyName=aliquot&name=%s&from=%" PRIu64
                  "&until=%" PRIu64,
-                 name != NULL ? name : "", w->from_ns / NS_PER_S,
-                 w->until_ns / NS_PER_S) < 0)
+                 name, w->from_ns / NS_PER_S, w->until_ns / NS_PER_S) < 0)
         body->query = NULL;
     free(name);
     return body->query != NULL && body->n_stacks > 0;

@@ -200,10 +200,6 @@ alqi_cli_reading_pprof(struct alqi_cli_reading *r,
     char *bytes = NULL;
     FILE *out = alqi_cli_memory_open(&bytes, n_bytes);
 
-    if (out == NULL) {
-        alqi_cli_say("out of memory for a profile");
-        exit(ALQI_CLI_UNREADABLE);
-    }
     x->measure = measure;
     x->has_measure = true;
     x->part = (struct alqi_cli_export_part){

@@ -294,10 +294,9 @@ header_take(struct alqi_cli_gc_events *in)
 int
 alqi_cli_gc_open(const char *path, struct alqi_cli_gc_events **out)
 {
-    struct alqi_cli_gc_events *in = alqi_cli_realloc(NULL, 1, sizeof *in);
+    struct alqi_cli_gc_events *in = alqi_cli_zeros(1, sizeof *in);
     int status;
 
-    memset(in, 0, sizeof *in);
     in->path = path;
     status = alqi_cli_unpack_file(&in->path, "name a recording in it", &in->fd,
                                   NULL);

@@ -238,13 +238,12 @@ print_head(struct summary *s, struct alqi_cli_gc_events *events,
 int
 alqi_cli_gc_summary(struct alqi_cli_gc_events *events, FILE *out)
 {
-    struct summary *s = alqi_cli_realloc(NULL, 1, sizeof *s);
+    struct summary *s = alqi_cli_zeros(1, sizeof *s);
     struct alqi_cli_gc_hear hear = {begin, end, moment, s};
     struct alqi_cli_gc_totals totals;
     unsigned kind;
     int status;
 
-    memset(s, 0, sizeof *s);
     s->out = out;
     status = alqi_cli_gc_read(events, &hear, &totals);
     print_head(s, events, &totals);

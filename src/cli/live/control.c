@@ -188,11 +188,12 @@ ask(struct control *c, const char *command)
     return ALQI_CLI_OK;
 }
 
-/* Parses the verb's options and asks. rate 0 is refused: it would stop without
+/* The verb is the command. rate 0 is refused: it would stop without
  * saying so. */
-static int
-run(const char *verb, int argc, char **argv)
+int
+alqi_cli_control(int argc, char **argv)
 {
+    const char *verb = argv[0];
     struct control c = {.target = {.verb = verb}, .rate = -1};
     int first;
     int rc = alqi_cli_parse(verb, argc, argv, &c, &first);
@@ -210,28 +211,4 @@ run(const char *verb, int argc, char **argv)
     if (strcmp(verb, "rate") == 0 && c.rate < 0)
         return alqi_cli_usage(verb, "rate: which? Give --interval or --rate");
     return ask(&c, verb);
-}
-
-int
-alqi_cli_start(int argc, char **argv)
-{
-    return run("start", argc, argv);
-}
-
-int
-alqi_cli_stop(int argc, char **argv)
-{
-    return run("stop", argc, argv);
-}
-
-int
-alqi_cli_rate(int argc, char **argv)
-{
-    return run("rate", argc, argv);
-}
-
-int
-alqi_cli_status(int argc, char **argv)
-{
-    return run("status", argc, argv);
 }

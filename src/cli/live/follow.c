@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -66,15 +65,6 @@ struct alqi_cli_follow {
     struct alqi_cli_heap_rewriting *rewriting; /* NULL: it goes as it is */
     struct alqi_cli_heap_result heap_result;
 };
-
-static uint64_t
-now_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 /* Ends the following for good, with a reason. */
 static void
@@ -316,7 +306,7 @@ recording_take(struct alqi_cli_follow *f, uint64_t until_us)
 {
     bool is_more = true;
 
-    while (is_more && !f->is_over && now_us() < until_us) {
+    while (is_more && !f->is_over && alqi_cli_mono_us() < until_us) {
         if (conversion_failed(f, alqi_cli_conversion_step(
                                      f->conversion, STEP_EVENTS, &is_more)))
             return true;
@@ -341,7 +331,7 @@ writer_is_there(const struct alqi_cli_follow *f)
 static enum alqi_cli_follow_state
 exact_read(struct alqi_cli_follow *f)
 {
-    uint64_t before_us = now_us();
+    uint64_t before_us = alqi_cli_mono_us();
     char why[256];
     bool is_live = writer_is_there(f); /* .inv.last */
 
@@ -355,7 +345,8 @@ exact_read(struct alqi_cli_follow *f)
         exit(ALQI_CLI_UNREADABLE);
     }
     (void)recording_take(f, UINT64_MAX);
-    f->again_us = now_us() + PAUSE_SHARE * (now_us() - before_us);
+    f->again_us =
+        alqi_cli_mono_us() + PAUSE_SHARE * (alqi_cli_mono_us() - before_us);
     f->is_over |= !is_live;
     return f->is_over ? ALQI_CLI_FOLLOW_OVER : ALQI_CLI_FOLLOW_LEVEL;
 }
@@ -460,7 +451,7 @@ trace_read(struct alqi_cli_follow *f, uint64_t until_us)
         is_level &= !events_take(f, STEP_EVENTS);
         if (is_level || f->is_over)
             break;
-        if (now_us() >= until_us)
+        if (alqi_cli_mono_us() >= until_us)
             return ALQI_CLI_FOLLOW_BEHIND;
     }
     if (f->rewriting != NULL &&
@@ -495,9 +486,8 @@ open_any(struct alqi_cli_follow *f, char *why, size_t n_why)
 struct alqi_cli_follow *
 alqi_cli_follow_open(const char *path, pid_t pid, char *why, size_t n_why)
 {
-    struct alqi_cli_follow *f = alqi_cli_realloc(NULL, 1, sizeof *f);
+    struct alqi_cli_follow *f = alqi_cli_zeros(1, sizeof *f);
 
-    memset(f, 0, sizeof *f);
     f->path = strdup(path);
     f->pid = pid;
     f->fd = -1;
@@ -531,7 +521,7 @@ alqi_cli_follow_drop(struct alqi_cli_follow *f)
 enum alqi_cli_follow_state
 alqi_cli_follow_read(struct alqi_cli_follow *f, uint64_t budget_us)
 {
-    uint64_t until_us = now_us() + budget_us;
+    uint64_t until_us = alqi_cli_mono_us() + budget_us;
 
     if (f->is_over)
         return ALQI_CLI_FOLLOW_OVER;

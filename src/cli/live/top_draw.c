@@ -157,7 +157,7 @@ head_program(const struct alqi_cli_top *top)
         snprintf(text, sizeof text, "  %u of %u", top->at + 1, top->n_parts);
         alqi_cli_draw_fit(&top->term, ALQI_CLI_DIM, text, &left);
     }
-    fputc('\n', top->term.out);
+    alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "\n");
 }
 
 /* " ± x", where something is estimated. */
@@ -196,7 +196,7 @@ head_live(const struct alqi_cli_top *top)
         snprintf(text + n, sizeof text - n, ", RSS %s",
                  alqi_cli_text_bytes((double)p->proc.rss_bytes).text);
     alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
-    fputc('\n', top->term.out);
+    alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "\n");
 }
 
 /* Line 3: all that was allocated, and the rate of late. */
@@ -222,7 +222,7 @@ head_allocated(const struct alqi_cli_top *top)
                  alqi_cli_text_bytes(p->recent_all / s).text, error);
     }
     alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
-    fputc('\n', top->term.out);
+    alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "\n");
 }
 
 /* What was dropped or lost, or that nothing was. */
@@ -248,8 +248,6 @@ losses_put(const struct alqi_cli_top_part *p, char *text, size_t n_text)
 static void
 head_samples(const struct alqi_cli_top *top)
 {
-    static const char *const groupings[] = {"function", "line", "file",
-                                            "module"};
     static const char *const sorts[] = {"live", "rate", "allocated", "peak",
                                         "count"};
     const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
@@ -258,7 +256,7 @@ head_samples(const struct alqi_cli_top *top)
 
     if (p->trouble[0] != '\0') {
         alqi_cli_draw_fit(&top->term, ALQI_CLI_WARN, p->trouble, &left);
-        fputc('\n', top->term.out);
+        alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "\n");
         return;
     }
     losses_put(p, losses, sizeof losses);
@@ -273,14 +271,15 @@ head_samples(const struct alqi_cli_top *top)
                           : ALQI_CLI_PLAIN,
                       losses, &left);
     snprintf(text, sizeof text, "; by %s, %s", sorts[top->sort],
-             top->view == ALQI_CLI_TOP_CALLS ? "calls from the program down"
-                                             : groupings[top->grouping]);
+             top->view == ALQI_CLI_TOP_CALLS
+                 ? "calls from the program down"
+                 : alqi_cli_grouping_name(top->grouping));
     alqi_cli_draw_fit(&top->term, ALQI_CLI_DIM, text, &left);
     if (top->filter[0] != '\0') {
         snprintf(text, sizeof text, "; filter: %s", top->filter);
         alqi_cli_draw_fit(&top->term, ALQI_CLI_WARN, text, &left);
     }
-    fputc('\n', top->term.out);
+    alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "\n");
 }
 
 /* Four lines, each ended: ALQI_CLI_TOP_HEAD_LINES. */
@@ -299,8 +298,6 @@ alqi_cli_top_draw_head(const struct alqi_cli_top *top)
 void
 alqi_cli_top_draw_titles(const struct alqi_cli_top *top)
 {
-    const struct alqi_cli_term *term = &top->term;
-
     for (int c = 0; c < COLUMNS; c++) {
         bool is_key = column_list[c].sort == (int)top->sort;
         char title[32];
@@ -309,14 +306,13 @@ alqi_cli_top_draw_titles(const struct alqi_cli_top *top)
             continue;
         snprintf(title, sizeof title, "%s%s", is_key ? "*" : "",
                  column_list[c].title);
-        fputs(alqi_cli_style(term, is_key ? ALQI_CLI_BOLD : ALQI_CLI_DIM),
-              term->out);
-        alqi_cli_draw_right(term, title, column_list[c].columns);
-        fputs(alqi_cli_style(term, ALQI_CLI_PLAIN), term->out);
+        alqi_cli_draw_cell(&top->term, is_key ? ALQI_CLI_BOLD : ALQI_CLI_DIM,
+                           title, column_list[c].columns);
     }
-    fprintf(term->out, "  %s%s%s\n", alqi_cli_style(term, ALQI_CLI_DIM),
-            top->view == ALQI_CLI_TOP_CALLS ? "CALL" : "SITE",
-            alqi_cli_style(term, ALQI_CLI_PLAIN));
+    alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "  ");
+    alqi_cli_print(&top->term, ALQI_CLI_DIM, "%s",
+                   top->view == ALQI_CLI_TOP_CALLS ? "CALL" : "SITE");
+    alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "\n");
 }
 
 /* A share without decimals, for the columns of errors. */
@@ -384,21 +380,15 @@ static int
 figures_draw(const struct alqi_cli_top *top,
              const struct alqi_cli_top_figures *f)
 {
-    const struct alqi_cli_term *term = &top->term;
     int used = 0;
 
     for (int i = 0; i < COLUMNS; i++) {
         enum column c = (enum column)i;
-        enum alqi_cli_style style = share_style(top, f, c);
 
         if (!is_shown(top, c))
             continue;
-        if (style != ALQI_CLI_PLAIN)
-            fputs(alqi_cli_style(term, style), term->out);
-        alqi_cli_draw_right(term, figure_text(top, f, c).text,
-                            column_list[c].columns);
-        if (style != ALQI_CLI_PLAIN)
-            fputs(alqi_cli_style(term, ALQI_CLI_PLAIN), term->out);
+        alqi_cli_draw_cell(&top->term, share_style(top, f, c),
+                           figure_text(top, f, c).text, column_list[c].columns);
         used += column_list[c].columns;
     }
     return used;
@@ -464,7 +454,7 @@ site_draw(const struct alqi_cli_top *top, const struct alqi_cli_top_row *row,
         alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
     }
     chain_draw(top, row->node, &left);
-    fputc('\n', top->term.out);
+    alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "\n");
 }
 
 /* Figures, then the site in the columns that are left. */
@@ -474,7 +464,7 @@ alqi_cli_top_draw_row(const struct alqi_cli_top *top,
 {
     int used = figures_draw(top, &top->tree.nodes[row->node].figures);
 
-    fputs("  ", top->term.out);
+    alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "  ");
     site_draw(top, row, top->term.width - used - 2);
 }
 
@@ -495,8 +485,8 @@ alqi_cli_top_draw_nothing(const struct alqi_cli_top *top)
         text = "it has ended, and nothing was recorded";
     else if (p->follow == NULL)
         text = "nothing is recorded yet: s, or 'aliquot start', begins";
-    fputs("  ", top->term.out);
+    alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "  ");
     left -= 2;
     alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
-    fputc('\n', top->term.out);
+    alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "\n");
 }

@@ -46,7 +46,13 @@ static const char help_text[] =
 void
 alqi_cli_screen_help(const struct alqi_cli_term *term)
 {
-    fputs(help_text, term->out);
+    for (const char *line = help_text; *line != '\0';) {
+        int n = (int)strcspn(line, "\n");
+
+        alqi_cli_print(term, ALQI_CLI_PLAIN, "%.*s", n, line);
+        alqi_cli_print(term, ALQI_CLI_PLAIN, "\n");
+        line += n + 1;
+    }
 }
 
 /* The message of the bottom line, until the next key. */

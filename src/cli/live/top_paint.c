@@ -1,9 +1,8 @@
-/* top_paint.c -- lines of text with styles, put on the screen of curses
+/* top_paint.c -- texts with styles, put on the screen of curses
  *
  * The screen is up from paint_start() to paint_stop(), which also runs at exit.
- * While it is up, paint_open() lends a stream for lines, and paint_take() puts
- * these on the screen: one stream at a time.  A style's escape sequence in the
- * text becomes curses' attribute; of any other its first byte is dropped. */
+ * While it is up, paint_at() sets the place of what is printed next, and
+ * paint() puts it there: a style becomes curses' attribute. */
 #include <curses.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -13,15 +12,14 @@
 #include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/live/top_paint.h"
-#include "cli/tool/memory.h"
 
 enum { PAIR_HOT = 1, PAIR_WARM, PAIR_WARN, ESCAPE_MS = 25 };
 
 static struct {
     /* is_up: from paint_start() to paint_stop() */
     bool is_up, is_utf8, has_color;
-    char *text; /* of the lines that are open */
-    size_t n_text;
+    int line, end; /* the next line to draw, and the first not to draw */
+    attr_t marked; /* A_REVERSE, or A_NORMAL */
 } paint;
 
 /* ---- the screen ---------------------------------------------------------- */
@@ -118,120 +116,71 @@ attribute(enum alqi_cli_style style)
     }
 }
 
-/* The style that begins here, or -1; *n its bytes. */
-static int
-style_find(const struct alqi_cli_term *term, const char *at, size_t *n)
-{
-    for (int s = ALQI_CLI_BOLD; s <= ALQI_CLI_PLAIN; s++) {
-        const char *begin = alqi_cli_style(term, (enum alqi_cli_style)s);
-
-        *n = strlen(begin);
-        if (strncmp(at, begin, *n) == 0)
-            return s;
-    }
-    return -1;
-}
-
 /* Puts text on a terminal that knows ASCII alone: some letters have a likeness,
  * the others become '?'. */
 static void
-plain_put(const char *text, size_t n)
+plain_put(const char *text)
 {
     static const struct {
         const char *letter;
         char like;
     } likes[] = {{"±", '~'}, {"←", '<'}, {"→", '>'}, {"…", '.'}};
 
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)text[i];
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
         char like = '?';
 
         if ((c & 0xC0) == 0x80)
             continue; /* of the letter before */
         for (size_t k = 0; k < ALQI_COUNT_OF(likes); k++)
-            if (strncmp(text + i, likes[k].letter, strlen(likes[k].letter)) ==
-                0)
+            if (strncmp(text, likes[k].letter, strlen(likes[k].letter)) == 0)
                 like = likes[k].like;
         addch(c < 0x80 ? c : (chtype)like);
     }
 }
 
-/* curses knows UTF-8 by the locale; without it letters are replaced. */
+/* Ends a line. Text that filled the line has moved the cursor below it: nothing
+ * is cleared then. */
 static void
-text_put(const char *text, size_t n)
+line_end(void)
 {
-    if (paint.is_utf8)
-        addnstr(text, (int)n);
-    else
-        plain_put(text, n);
-}
-
-/* Puts one line on the screen. Text that filled the line has moved the cursor
- * below it: nothing is cleared then. */
-static void
-line_put(const struct alqi_cli_term *term, int line, const char *text,
-         const char *end, bool is_marked)
-{
-    attr_t marked = is_marked ? A_REVERSE : A_NORMAL;
-    size_t n;
-
-    move(line, 0);
-    attrset(marked);
-    while (text < end) {
-        const char *escape = memchr(text, '\033', (size_t)(end - text));
-        int style;
-
-        text_put(text, (size_t)((escape != NULL ? escape : end) - text));
-        if (escape == NULL)
-            break;
-        style = style_find(term, escape, &n);
-        attrset(marked | attribute(style < 0 ? ALQI_CLI_PLAIN
-                                             : (enum alqi_cli_style)style));
-        text = escape + (style < 0 ? 1 : n);
-    }
-    attrset(marked);
-    if (getcury(stdscr) == line) {
-        if (is_marked)
+    attrset(paint.marked);
+    if (getcury(stdscr) == paint.line) {
+        if (paint.marked == A_REVERSE)
             hline(' ', COLS);
         else
             clrtoeol();
     }
     attrset(A_NORMAL);
+    if (++paint.line < paint.end)
+        move(paint.line, 0);
 }
 
-/* Colours are always asked for: the sequences carry the styles to
- * line_put(). */
+/* The term's paint function. curses knows UTF-8 by the locale; without it
+ * letters are replaced. */
+static void
+text_paint(enum alqi_cli_style style, const char *text)
+{
+    if (paint.line == paint.end)
+        return;
+    if (strcmp(text, "\n") == 0) {
+        line_end();
+        return;
+    }
+    attrset(paint.marked | attribute(style));
+    if (paint.is_utf8)
+        addstr(text);
+    else
+        plain_put(text);
+}
+
 void
-alqi_cli_paint_open(struct alqi_cli_term *term)
+alqi_cli_paint_at(struct alqi_cli_term *term, int line, int n_most,
+                  bool is_marked)
 {
-    memset(term, 0, sizeof *term);
-    term->has_color = true; /* attribute() knows better */
-    term->width = COLS;
-    term->out = alqi_cli_memory_open(&paint.text, &paint.n_text);
-    if (term->out == NULL) {
-        alqi_cli_say("top: no memory for the screen");
-        exit(ALQI_CLI_UNREADABLE);
-    }
-}
-
-/* Ends the stream that paint_open() lent and frees its text. */
-int
-alqi_cli_paint_take(struct alqi_cli_term *term, int line, int n_most,
-                    bool is_marked)
-{
-    const char *at, *end;
-    int n = 0;
-
-    alqi_cli_memory_close(term->out, "the screen");
-    term->out = NULL;
-    end = paint.text + paint.n_text;
-    for (at = paint.text; at < end && n < n_most; n++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-
-        line_put(term, line + n, at, stop != NULL ? stop : end, is_marked);
-        at = stop != NULL ? stop + 1 : end;
-    }
-    free(paint.text);
-    paint.text = NULL;
-    return n;
+    *term = (struct alqi_cli_term){.paint = text_paint, .width = COLS};
+    paint.line = line;
+    paint.end = line + n_most;
+    paint.marked = is_marked ? A_REVERSE : A_NORMAL;
+    move(line, 0);
 }

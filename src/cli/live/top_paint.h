@@ -1,7 +1,4 @@
-/* top_paint.h -- lines with styles on the screen
- *
- * What the other parts draw is text with escape sequences (term.h): here it is
- * taken apart again for the screen, which knows what the terminal can show. */
+/* top_paint.h -- what top draws, on the screen of curses */
 #ifndef ALQI_CLI_LIVE_TOP_PAINT_H
 #define ALQI_CLI_LIVE_TOP_PAINT_H
 
@@ -13,11 +10,10 @@
 bool alqi_cli_paint_start(void);
 void alqi_cli_paint_stop(void);
 
-/* From here on what is printed to term->out becomes lines; take() puts them on
- * the screen from `line` on, at most n_most, and returns how many there were.
- * A line that is marked is shown the other way round. */
-void alqi_cli_paint_open(struct alqi_cli_term *term);
-int alqi_cli_paint_take(struct alqi_cli_term *term, int line, int n_most,
-                        bool is_marked);
+/* From here on what is printed to term is drawn on the screen, from `line` on,
+ * at most n_most lines; lines that are marked are shown the other way round.
+ * Each ends with its "\n", printed by itself. */
+void alqi_cli_paint_at(struct alqi_cli_term *term, int line, int n_most,
+                       bool is_marked);
 
 #endif

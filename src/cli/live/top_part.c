@@ -4,7 +4,6 @@
  *            recorded: its file is read to the end first. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -16,16 +15,6 @@
 /* A process that answers slowly holds up the screen no longer; two moments more
  * than the window has steps are kept. */
 enum { ANSWER_MS = 2000, PASTS_A_WINDOW = ALQI_CLI_TOP_PASTS - 2 };
-
-/* The clock of the moments that are kept. */
-static uint64_t
-mono_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 /* ---- what it is ---------------------------------------------------------- */
 
@@ -227,7 +216,6 @@ static void
 command_find(struct alqi_cli_top_part *p)
 {
     const struct alqi_cli_analysis *a;
-    const char *slash;
 
     if (p->follow == NULL || p->command[0] != '\0') {
         if (p->command[0] == '\0')
@@ -235,9 +223,8 @@ command_find(struct alqi_cli_top_part *p)
         return;
     }
     a = alqi_cli_follow_analysis(p->follow);
-    slash = strrchr(a->info->executable, '/');
     alqi_cli_clean(p->command, sizeof p->command,
-                   slash != NULL ? slash + 1 : a->info->executable);
+                   alqi_cli_base_name(a->info->executable));
 }
 
 /* "snapshot" makes the process write out what it holds back, and answers with
@@ -348,7 +335,7 @@ pasts_renew(struct alqi_cli_top_part *p, uint64_t now_us, uint64_t window_us)
 void
 alqi_cli_top_part_look(struct alqi_cli_top_part *p, uint64_t window_us)
 {
-    uint64_t now_us = mono_us();
+    uint64_t now_us = alqi_cli_mono_us();
 
     if (p->follow == NULL)
         return;

@@ -13,7 +13,6 @@
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/base.h"
 #include "cli/tool/cli.h"
@@ -31,16 +30,6 @@ enum {
 };
 
 #define WINDOW_US UINT64_C(10000000)
-
-/* The clock of next_us. */
-uint64_t
-alqi_cli_screen_now_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 /* At least 1, whatever the terminal says. */
 int
@@ -116,13 +105,14 @@ bottom_draw(const struct alqi_cli_screen *s)
     struct alqi_cli_term term;
     int left;
 
-    alqi_cli_paint_open(&term);
+    alqi_cli_paint_at(&term, LINES - 1, 1, false);
     left = term.width - 1; /* the last place of all would scroll */
     if (s->mode == ALQI_CLI_SCREEN_PROMPT)
-        fprintf(term.out, "/%s_  (Enter: filter, Esc: as before)", s->typed);
+        alqi_cli_print(&term, ALQI_CLI_PLAIN,
+                       "/%s_  (Enter: filter, Esc: as before)", s->typed);
     else if (s->is_reading && p->follow != NULL)
-        fprintf(term.out, "reading the recording: %.0f %%",
-                100 * alqi_cli_follow_progress(p->follow));
+        alqi_cli_print(&term, ALQI_CLI_PLAIN, "reading the recording: %.0f %%",
+                       100 * alqi_cli_follow_progress(p->follow));
     else if (s->message[0] != '\0')
         alqi_cli_draw_fit(&term, ALQI_CLI_BOLD, s->message, &left);
     else if (p->is_gone)
@@ -135,7 +125,7 @@ bottom_draw(const struct alqi_cli_screen *s)
                           "q quit  h help  s start/stop  + - rate  w snapshot  "
                           "/ filter  Enter callers  t view  p pause",
                           &left);
-    alqi_cli_paint_take(&term, LINES - 1, 1, false);
+    alqi_cli_print(&term, ALQI_CLI_PLAIN, "\n");
 }
 
 /* Each line of the table, as empty ones must be cleared, too. */
@@ -148,15 +138,14 @@ rows_draw(const struct alqi_cli_screen *s)
     for (int i = 0; i < room; i++) {
         uint32_t row = s->first + (uint32_t)i;
 
-        alqi_cli_paint_open(&top->term);
+        alqi_cli_paint_at(&top->term, LINE_ROWS + i, 1,
+                          row < s->n_rows && row == s->cursor);
         if (row < s->n_rows)
             alqi_cli_top_draw_row(top, &s->rows[row]);
         else if (i == 0)
             alqi_cli_top_draw_nothing(top);
         else
-            fputc('\n', top->term.out);
-        alqi_cli_paint_take(&top->term, LINE_ROWS + i, 1,
-                            row < s->n_rows && row == s->cursor);
+            alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "\n");
     }
 }
 
@@ -171,25 +160,22 @@ table_draw(struct alqi_cli_screen *s)
         s->first = s->cursor;
     if (s->cursor >= s->first + room)
         s->first = s->cursor - room + 1;
-    alqi_cli_paint_open(&top->term);
+    alqi_cli_paint_at(&top->term, 0, LINE_ROWS, false);
     alqi_cli_top_draw_head(top);
     alqi_cli_top_draw_titles(top);
-    alqi_cli_paint_take(&top->term, 0, LINE_ROWS, false);
     rows_draw(s);
 }
 
 /* The screen is cleared first: the help has fewer lines than the table may
  * have. */
 static void
-help_draw(const struct alqi_cli_screen *s)
+help_draw(void)
 {
     struct alqi_cli_term term;
 
-    alqi_cli_paint_open(&term);
-    alqi_cli_screen_help(&term);
     erase();
-    alqi_cli_paint_take(&term, 0, LINES - 1, false);
-    (void)s;
+    alqi_cli_paint_at(&term, 0, LINES - 1, false);
+    alqi_cli_screen_help(&term);
 }
 
 /* One part of the list; its process may have ended since it was found. */
@@ -209,7 +195,7 @@ list_line(const struct alqi_cli_term *term, const struct alqi_cli_top_part *p)
              p->command[0] != '\0' ? p->command : proc.command, state,
              alqi_cli_text_bytes((double)proc.rss_bytes).text);
     alqi_cli_draw_fit(term, ALQI_CLI_PLAIN, text, &left);
-    fputc('\n', term->out);
+    alqi_cli_print(term, ALQI_CLI_PLAIN, "\n");
 }
 
 /* The list scrolls so that the choice is seen. */
@@ -221,23 +207,19 @@ list_draw(const struct alqi_cli_screen *s)
     uint32_t first = s->choice >= room ? s->choice - room + 1 : 0;
 
     erase();
-    alqi_cli_paint_open(&term);
-    fprintf(term.out,
-            "%sWHAT CAN BE WATCHED%s\n%s       pid  heap     program "
-            "          state%s\n",
-            alqi_cli_style(&term, ALQI_CLI_BOLD),
-            alqi_cli_style(&term, ALQI_CLI_PLAIN),
-            alqi_cli_style(&term, ALQI_CLI_DIM),
-            alqi_cli_style(&term, ALQI_CLI_PLAIN));
-    alqi_cli_paint_take(&term, 0, 2, false);
+    alqi_cli_paint_at(&term, 0, 2, false);
+    alqi_cli_print(&term, ALQI_CLI_BOLD, "WHAT CAN BE WATCHED");
+    alqi_cli_print(&term, ALQI_CLI_PLAIN, "\n");
+    alqi_cli_print(&term, ALQI_CLI_DIM,
+                   "       pid  heap     program           state");
+    alqi_cli_print(&term, ALQI_CLI_PLAIN, "\n");
     for (uint32_t i = first; i < s->top->n_parts && i < first + room; i++) {
-        alqi_cli_paint_open(&term);
+        alqi_cli_paint_at(&term, 2 + (int)(i - first), 1, i == s->choice);
         list_line(&term, &s->top->parts[i]);
-        alqi_cli_paint_take(&term, 2 + (int)(i - first), 1, i == s->choice);
     }
-    alqi_cli_paint_open(&term);
-    fprintf(term.out, "Enter: watch it   q: quit");
-    alqi_cli_paint_take(&term, LINES - 1, 1, false);
+    alqi_cli_paint_at(&term, LINES - 1, 1, false);
+    alqi_cli_print(&term, ALQI_CLI_PLAIN, "Enter: watch it   q: quit");
+    alqi_cli_print(&term, ALQI_CLI_PLAIN, "\n");
 }
 
 /* One of the modes; a terminal that is too low shows none of them. */
@@ -248,7 +230,7 @@ draw(struct alqi_cli_screen *s)
         erase();
         mvaddnstr(0, 0, "too few lines", COLS);
     } else if (s->mode == ALQI_CLI_SCREEN_HELP) {
-        help_draw(s);
+        help_draw();
     } else if (s->mode == ALQI_CLI_SCREEN_LIST) {
         list_draw(s);
     } else {
@@ -265,14 +247,14 @@ static bool
 is_due(const struct alqi_cli_screen *s)
 {
     return s->mode != ALQI_CLI_SCREEN_LIST && !s->top->is_paused &&
-           alqi_cli_screen_now_us() >= s->next_us;
+           alqi_cli_mono_us() >= s->next_us;
 }
 
 /* How long to wait for a key: 0 while there is more to read. */
 static int
 wait_ms(const struct alqi_cli_screen *s, bool is_behind)
 {
-    uint64_t now = alqi_cli_screen_now_us();
+    uint64_t now = alqi_cli_mono_us();
 
     if (is_behind)
         return 0;
@@ -296,7 +278,7 @@ loop(struct alqi_cli_screen *s)
 
         if (is_behind || is_due(s)) {
             is_behind = look(s);
-            s->next_us = alqi_cli_screen_now_us() + s->top->delay_us;
+            s->next_us = alqi_cli_mono_us() + s->top->delay_us;
             s->is_stale = true;
         }
         alqi_cli_screen_snapshot_wait(s);

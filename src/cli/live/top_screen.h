@@ -23,9 +23,9 @@ struct alqi_cli_screen {
     /* what is typed in the prompt */
     char typed[sizeof((struct alqi_cli_top *)NULL)->filter];
     char message[ALQI_CLI_TOP_TEXT_BYTES]; /* until the next key */
-    uint64_t next_us;                      /* the next picture   */
-    bool is_reading;                       /* and not level yet  */
-    bool is_stale;                         /* to be drawn        */
+    uint64_t next_us; /* the next picture, of alqi_cli_mono_us() */
+    bool is_reading;  /* and not level yet  */
+    bool is_stale;    /* to be drawn        */
     bool is_over;
     int snapshot_fd; /* what the one that is made says; -1: none is made */
     /* valid while snapshot_fd is not -1 */
@@ -34,7 +34,6 @@ struct alqi_cli_screen {
     char snapshot_said[ALQI_CLI_TOP_TEXT_BYTES];
 };
 
-uint64_t alqi_cli_screen_now_us(void);
 /* Rows that the screen has room for. */
 int alqi_cli_screen_room(void);
 /* Picture, tree and rows anew, of what has been read. */

@@ -24,6 +24,7 @@
 #include "cli/tool/cli.h"
 #include "cli/merge/join.h"
 #include "cli/merge/join_part.h"
+#include "cli/tool/least.h"
 #include "cli/read/notes.h"
 
 enum { STREAMS_MAX = 1024 /* reader.c */, BITS_OF_BYTE_TRACE = 8 };
@@ -46,7 +47,7 @@ struct join {
     /* heads of which a part was made: those before it are open or closed */
     uint32_t n_opened;
     /* open parts, the earliest first; room for all */
-    struct part **heap;
+    void **heap;
     uint32_t n_open;
     /* format of the new trace */
     uint16_t version;
@@ -65,14 +66,6 @@ struct join {
 };
 
 /* ---- heads --------------------------------------------------------------- */
-
-static char *
-copy_text(const char *text)
-{
-    char *copy = alqi_cli_realloc(NULL, strlen(text) + 1, 1);
-
-    return strcpy(copy, text);
-}
 
 /* A trace is read more than once, so it must be a regular file. Of what does
  * not exist, opening it says so. */
@@ -150,9 +143,9 @@ head_read(struct join *j, const struct alqi_cli_path *path)
     }
     *h = (struct alqi_cli_join_head){
         .path = path->path,
-        .executable = copy_text(info->executable),
-        .host = copy_text(info->host),
-        .context = copy_text(info->context),
+        .executable = alqi_cli_copy(info->executable),
+        .host = alqi_cli_copy(info->host),
+        .context = alqi_cli_copy(info->context),
         .start_us = info->start_us,
         .pid = info->pid,
         .rate = rate_tried(info),
@@ -283,45 +276,12 @@ sink_close(struct join *j, struct alqi_cli_join_sink *sink)
 
 /* Order of the heap (.inv.order). */
 static bool
-is_before(const struct part *a, const struct part *b)
+is_before(const void *left, const void *right)
 {
+    const struct part *a = left, *b = right;
+
     return a->next_us != b->next_us ? a->next_us < b->next_us
                                     : a->number < b->number;
-}
-
-static void
-swap(struct part **a, struct part **b)
-{
-    struct part *kept = *a;
-
-    *a = *b;
-    *b = kept;
-}
-
-/* The top of the heap has changed: moves it to its place. */
-static void
-sink_down(struct join *j)
-{
-    for (uint32_t i = 0;;) {
-        uint32_t least = i;
-
-        for (uint32_t k = 2 * i + 1; k <= 2 * i + 2; k++)
-            if (k < j->n_open && is_before(j->heap[k], j->heap[least]))
-                least = k;
-        if (least == i)
-            return;
-        swap(&j->heap[i], &j->heap[least]);
-        i = least;
-    }
-}
-
-/* Part i of the heap is new: moves it to its place. */
-static void
-rise(struct join *j, uint32_t i)
-{
-    for (; i > 0 && is_before(j->heap[i], j->heap[(i - 1) / 2]);
-         i = (i - 1) / 2)
-        swap(&j->heap[i], &j->heap[(i - 1) / 2]);
 }
 
 /* Closes a part that has left the heap. is_whole: all of its events were
@@ -341,11 +301,10 @@ static int
 part_open(struct join *j)
 {
     const struct alqi_cli_join_head *head = &j->heads[j->n_opened];
-    struct part *p = alqi_cli_realloc(NULL, 1, sizeof *p);
+    struct part *p = alqi_cli_zeros(1, sizeof *p);
     struct alqi_cli_lane *lane;
     int rc;
 
-    memset(p, 0, sizeof *p);
     p->number = j->n_opened++;
     if (j->version >= 3)
         sink_open(j, &p->sink, (uint16_t)p->number);
@@ -361,9 +320,18 @@ part_open(struct join *j)
         return rc;
     }
     p->next_us = lane->event.time_us;
-    j->heap[j->n_open] = p;
-    rise(j, j->n_open++);
+    j->heap[j->n_open++] = p;
+    alqi_cli_least_order(j->heap, j->n_open, is_before);
     return -1;
+}
+
+/* The time of the next event of all open parts. */
+static uint64_t
+next_us(const struct join *j)
+{
+    const struct part *p = j->heap[0];
+
+    return p->next_us;
 }
 
 /* Opens the traces that begin before the next event (.inv.start). -1: go on. */
@@ -373,8 +341,7 @@ parts_open(struct join *j)
     int rc = -1;
 
     while (rc < 0 && j->n_opened < j->n_heads && j->whole.status == ALQ_OK &&
-           (j->n_open == 0 ||
-            j->heads[j->n_opened].start_us <= j->heap[0]->next_us))
+           (j->n_open == 0 || j->heads[j->n_opened].start_us <= next_us(j)))
         rc = part_open(j);
     return rc;
 }
@@ -403,7 +370,7 @@ step(struct join *j)
         j->heap[0] = j->heap[--j->n_open];
         part_close(j, p, true);
     }
-    sink_down(j);
+    alqi_cli_least_sink(j->heap, j->n_open, 0, is_before);
 }
 
 /* ---- all ----------------------------------------------------------------- */

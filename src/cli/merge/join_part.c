@@ -249,10 +249,7 @@ take_rate(struct alqi_cli_join_part *p, const char *line)
         !alqi_side_get(line, "per_word", text, sizeof text))
         return;
     while (p->n_rates <= index) {
-        if ((p->n_rates & (p->n_rates - 1)) == 0)
-            p->rates = alqi_cli_realloc(
-                p->rates, p->n_rates == 0 ? 1 : 2 * (size_t)p->n_rates,
-                sizeof *p->rates);
+        p->rates = alqi_cli_grow(p->rates, p->n_rates, sizeof *p->rates);
         p->rates[p->n_rates++] = p->head->rate;
     }
     p->rates[index] = strtod(text, NULL);

@@ -58,9 +58,8 @@ struct module {
     uint64_t start;
     /* the next module of the same key, or NO_MODULE */
     int32_t twin;
-    /* is_note_told: the note has been handed out as a line; is_told is not
-     * used */
-    bool is_told, is_note_told;
+    /* the note has been handed out as a line */
+    bool is_note_told;
 };
 
 struct alqi_cli_recode {
@@ -81,9 +80,8 @@ struct alqi_cli_recode {
 struct alqi_cli_recode *
 alqi_cli_recode_new(void)
 {
-    struct alqi_cli_recode *r = alqi_cli_realloc(NULL, 1, sizeof *r);
+    struct alqi_cli_recode *r = alqi_cli_zeros(1, sizeof *r);
 
-    memset(r, 0, sizeof *r);
     alqi_wire_locations_init(&r->places, alqi_base_mix((uintptr_t)r), SIZE_MAX);
     r->range_next = RANGE_FIRST;
     return r;
@@ -176,7 +174,6 @@ module_add(struct alqi_cli_recode *r, const struct module *like)
     *m = *like;
     m->start = r->range_next;
     m->twin = NO_MODULE;
-    m->is_told = false;
     m->note = NULL;
     r->range_next += n_bytes;
     return (int32_t)r->n_modules++;

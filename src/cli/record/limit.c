@@ -24,8 +24,10 @@
 #include "cli/tool/cli.h"
 #include "cli/tool/rate.h"
 #include "cli/record/limit.h"
+#include "cli/tool/output.h"
 #include "cli/convert/recording.h"
 #include "cli/tool/text.h"
+#include "plat/plat.h"
 
 /* Bounds of the sampling interval that is chosen for small limits. */
 #define INTERVAL_LEAST_BYTES 4096.0
@@ -165,14 +167,6 @@ after_us(const struct reached *r)
     return (double)(r->at_ns - r->header->start_mono_ns) / 1000;
 }
 
-static const char *
-program_name(const struct alqi_raw_header *h)
-{
-    const char *slash = strrchr(h->executable, '/');
-
-    return slash != NULL ? slash + 1 : h->executable;
-}
-
 /* Prints the command line, cleaned of control characters. */
 static void
 command_print(const struct alqi_raw_header *h)
@@ -262,27 +256,18 @@ file_open(const struct alqi_cli_record_run *run, const struct reached *r,
           bool is_main, char *path, size_t capacity)
 {
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+    char stem[2 * PATH_MAX];
     int fd = -1;
 
     if (is_main && run->output != NULL) {
         snprintf(path, capacity, "%s%s", run->base, suffix_of(r->kind));
         fd = open(path, flags | (run->is_forced ? O_TRUNC : O_EXCL), 0666);
     }
-    for (unsigned attempt = 0; fd < 0 && attempt < 1000; attempt++) {
-        char number[16] = "";
-        int n;
-
-        if (attempt > 0)
-            snprintf(number, sizeof number, ".%u", attempt);
-        n = snprintf(path, capacity, "%s.%s.%u%s%s", run->base,
-                     program_name(r->header), r->header->pid, number,
-                     suffix_of(r->kind));
-        errno = ENAMETOOLONG;
-        if (n > 0 && (size_t)n < capacity)
-            fd = open(path, flags | O_EXCL, 0666);
-        if (fd < 0 && errno != EEXIST)
-            break;
-    }
+    snprintf(stem, sizeof stem, "%s.%s.%u", run->base,
+             alqi_cli_base_name(r->header->executable), r->header->pid);
+    if (fd < 0)
+        fd = alqi_cli_output_numbered(stem, suffix_of(r->kind), 0666, path,
+                                      capacity);
     if (fd < 0)
         alqi_cli_say("record: cannot create %s: %s", path, strerror(errno));
     return fd;
@@ -332,7 +317,7 @@ say(const struct alqi_cli_record_run *run, const struct reached *r,
     else if (r->signal != 0)
         snprintf(then, sizeof then, "; sent SIG%s", sigabbrev_np(r->signal));
     alqi_cli_say("%s (%u): %s %s after %s, the limit is %s%s%s%s",
-                 program_name(r->header), r->header->pid,
+                 alqi_cli_base_name(r->header->executable), r->header->pid,
                  alqi_cli_text_bytes(reached_bytes(r)).text,
                  r->kind == ALQI_RAW_LIMIT_LIVE ? "alive" : "allocated",
                  alqi_cli_text_duration(after_us(r)).text,
@@ -341,14 +326,6 @@ say(const struct alqi_cli_record_run *run, const struct reached *r,
 }
 
 /* ---- telling ------------------------------------------------------------- */
-
-static const char *
-base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
 
 /* Notes a recording and kind. True when it was not noted before. */
 static bool
@@ -359,12 +336,12 @@ is_first(struct alqi_cli_record_limits *limits, const char *path,
 
     for (size_t i = 0; i < limits->n_told; i++)
         if (limits->told[i].kind == kind &&
-            strcmp(limits->told[i].name, base_name(path)) == 0)
+            strcmp(limits->told[i].name, alqi_cli_base_name(path)) == 0)
             return false;
     limits->told = alqi_cli_realloc(limits->told, limits->n_told + 1,
                                     sizeof *limits->told);
     t = &limits->told[limits->n_told++];
-    snprintf(t->name, sizeof t->name, "%s", base_name(path));
+    snprintf(t->name, sizeof t->name, "%s", alqi_cli_base_name(path));
     t->kind = kind;
     return true;
 }
@@ -373,11 +350,9 @@ is_first(struct alqi_cli_record_limits *limits, const char *path,
 static void
 settle(uint64_t at_ns)
 {
-    struct timespec now, rest = {0, SETTLE_NS};
+    const struct timespec rest = {0, SETTLE_NS};
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec <
-        at_ns + SETTLE_NS)
+    if (alqi_plat_mono_ns_sigsafe() < at_ns + SETTLE_NS)
         nanosleep(&rest, NULL);
 }
 

@@ -241,13 +241,18 @@ pattern_from(char *pattern, const char *path)
     *pattern = '\0';
 }
 
-/* The text of ALIQUOT for the preload; freed by the caller. NULL: no memory. */
-static char *
-settings_make(const struct alqi_cli_record_run *r, const char *preload)
+enum {
+    SETTINGS_BYTES = 2 * sizeof((struct alqi_cli_record_run *)NULL)->directory +
+                     PATH_MAX + 1000
+};
+
+/* The text of ALIQUOT for the preload; out has SETTINGS_BYTES. */
+static void
+settings_make(const struct alqi_cli_record_run *r, const char *preload,
+              char *out)
 {
-    char *text, probes[40] = "", limits[160];
+    char probes[40] = "", limits[160];
     char directory[2 * sizeof r->directory];
-    int n;
 
     pattern_from(directory, r->directory);
     alqi_cli_record_limit_settings(&r->limits, limits, sizeof limits);
@@ -256,20 +261,18 @@ settings_make(const struct alqi_cli_record_run *r, const char *preload)
                  r->probes_interval_bytes);
     else if (r->has_probes)
         strcpy(probes, "probes,");
-    n = asprintf(&text,
-                 "%s%s%srate=%.17g,depth=%" PRIu64 ",seed=%" PRIu64
-                 ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f,"
-                 "reserve=%.0f,notes=1,heap=1"
-                 "%s,preload=%s,out=%s/"
-                 "%%e.%%p.%%n" ALQI_CLI_RECORDING_SUFFIX,
-                 r->is_off ? "off," : "", r->is_controlled ? "control," : "",
-                 probes, r->rate, r->depth, r->seed, r->is_following,
-                 r->is_mapping, !r->has_no_rss, r->is_exact,
-                 r->max_memory_bytes, r->reserve_bytes, limits, preload,
-                 directory);
-
-    return n < 0 ? NULL : text;
+    snprintf(out, SETTINGS_BYTES,
+             "%s%s%srate=%.17g,depth=%" PRIu64 ",seed=%" PRIu64
+             ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f,"
+             "reserve=%.0f,notes=1,heap=1"
+             "%s,preload=%s,out=%s/"
+             "%%e.%%p.%%n" ALQI_CLI_RECORDING_SUFFIX,
+             r->is_off ? "off," : "", r->is_controlled ? "control," : "",
+             probes, r->rate, r->depth, r->seed, r->is_following, r->is_mapping,
+             !r->has_no_rss, r->is_exact, r->max_memory_bytes, r->reserve_bytes,
+             limits, preload, directory);
 }
+
 /* ---- the verb ------------------------------------------------------------ */
 
 /* Says why the program could not be run; returns the exit status. */
@@ -441,7 +444,7 @@ alqi_cli_record(int argc, char **argv)
     static struct alqi_cli_program program;
     struct alqi_cli_launch launch = {0};
     char preload[PATH_MAX];
-    char *settings;
+    char settings[SETTINGS_BYTES];
     int first, status;
 
     status = alqi_cli_parse("record", argc, argv, &r, &first);
@@ -473,14 +476,10 @@ alqi_cli_record(int argc, char **argv)
         return EXIT_OURS;
     base_set(&r);
     late_text_make(&r);
-    settings = settings_make(&r, preload);
-    if (settings == NULL)
-        return EXIT_OURS;
+    settings_make(&r, preload, settings);
     launch.argv = argv + first;
     launch.preload = preload;
     launch.settings = settings;
     launch.late_text = r.late_text;
-    status = limits_begin(&r, &launch) ? run(&r, &launch) : EXIT_OURS;
-    free(settings);
-    return status;
+    return limits_begin(&r, &launch) ? run(&r, &launch) : EXIT_OURS;
 }

@@ -41,14 +41,6 @@ enum { UNRECORDED_SAID = 10 };
 /* Of a heap's trace in the directory. */
 #define HEAP_SUFFIX ALQI_CLI_RECORDING_SUFFIX ".heap"
 
-static const char *
-base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 /* An image of the program's, or of another that it ran: whose trace. */
 struct image {
     /* path of its program; "" when it is unknown */
@@ -59,24 +51,6 @@ struct image {
     /* the last image of the program's process */
     bool is_main;
 };
-
-/* The name of an image's trace when none was asked for; attempt numbers those
- * that are taken. False: too long. */
-static bool
-trace_name(const struct alqi_cli_record_run *r, const struct image *image,
-           unsigned attempt, char *path, size_t capacity)
-{
-    const char *exe =
-        image->executable[0] ? base_name(image->executable) : "program";
-    char number[16] = "";
-    int n;
-
-    if (attempt > 0)
-        snprintf(number, sizeof number, ".%u", attempt);
-    n = snprintf(path, capacity, "%s.%s.%u%s%s%s", r->base, exe, image->pid,
-                 number, image->part, r->suffix);
-    return n > 0 && (size_t)n < capacity;
-}
 
 bool
 alqi_cli_record_may_overwrite(const struct alqi_cli_record_run *r,
@@ -112,22 +86,20 @@ static FILE *
 trace_create(struct alqi_cli_record_run *r, const struct image *image,
              char *path, size_t capacity)
 {
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL;
+    const bool has_name = image->is_main && r->output != NULL;
+    const char *exe = image->executable[0]
+                          ? alqi_cli_base_name(image->executable)
+                          : "program";
+    char stem[2 * PATH_MAX], suffix[32];
     FILE *file = NULL;
     int fd = -1;
 
-    if (image->is_main && r->output != NULL)
+    snprintf(stem, sizeof stem, "%s.%s.%u", r->base, exe, image->pid);
+    snprintf(suffix, sizeof suffix, "%s%s", image->part, r->suffix);
+    if (has_name)
         fd = main_open(r, image, path, capacity);
-    for (unsigned attempt = 0;
-         fd < 0 && attempt < 1000 &&
-         !(image->is_main && r->output != NULL && image->part[0] == '\0');
-         attempt++) {
-        errno = ENAMETOOLONG;
-        if (trace_name(r, image, attempt, path, capacity))
-            fd = open(path, flags, 0644);
-        if (fd < 0 && errno != EEXIST)
-            break;
-    }
+    if (fd < 0 && (!has_name || image->part[0] != '\0'))
+        fd = alqi_cli_output_numbered(stem, suffix, 0644, path, capacity);
     if (fd >= 0)
         file = alqi_cli_pack_fdopen(fd, path);
     if (file != NULL)
@@ -237,11 +209,12 @@ say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
         r->n_empty++;
         return;
     }
-    alqi_cli_say(
-        "%s (%u): %s %s%s of %s allocated -> %s", base_name(h->executable),
-        h->pid, alqi_cli_text_count((double)result->n_allocs).text,
-        is_exact ? "block" : "sampled block", result->n_allocs == 1 ? "" : "s",
-        alqi_cli_text_bytes(result->allocated_bytes).text, path);
+    alqi_cli_say("%s (%u): %s %s%s of %s allocated -> %s",
+                 alqi_cli_base_name(h->executable), h->pid,
+                 alqi_cli_text_count((double)result->n_allocs).text,
+                 is_exact ? "block" : "sampled block",
+                 result->n_allocs == 1 ? "" : "s",
+                 alqi_cli_text_bytes(result->allocated_bytes).text, path);
     if (result->n_allocs == 0 &&
         (atomic_load(&h->flags) & ALQI_RAW_OWN_MALLOC) == 0)
         say_nothing_seen(r, h, is_exact);
@@ -260,7 +233,7 @@ is_all_dropped(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
     r->n_explained++;
     alqi_cli_say("record: %s (%u) left no trace: %" PRIu64
                  " %s%s dropped, for there was no room in %s",
-                 base_name(h->executable), h->pid, n,
+                 alqi_cli_base_name(h->executable), h->pid, n,
                  r->is_exact ? "block" : "sample", n == 1 ? "" : "s",
                  r->directory);
     return true;
@@ -338,7 +311,7 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
     if (alqi_cli_recording_is_live(recording)) {
         alqi_cli_say("%s (%u) runs on and is recorded to %s, which every "
                      "verb reads as it stands",
-                     base_name(h->executable), h->pid, raw_path);
+                     alqi_cli_base_name(h->executable), h->pid, raw_path);
         alqi_cli_recording_drop(recording);
         return false;
     }
@@ -382,7 +355,7 @@ say_heap(const struct alqi_cli_record_run *r,
     if (!r->is_quiet)
         alqi_cli_say("%s (%" PRIu64
                      "), heap: %s sampled block%s of %s allocated -> %s",
-                     base_name(h->executable), h->pid,
+                     alqi_cli_base_name(h->executable), h->pid,
                      alqi_cli_text_count((double)result->n_allocs).text,
                      result->n_allocs == 1 ? "" : "s",
                      alqi_cli_text_bytes(result->allocated_bytes).text, path);
@@ -430,7 +403,7 @@ heap_convert(struct alqi_cli_record_run *r, const char *path)
     if (alqi_cli_heap_trace_is_live(path)) {
         alqi_cli_say("%s (%" PRIu64 ") runs on and its heap is traced to %s, "
                      "which every command reads as it is",
-                     base_name(head.executable), head.pid, path);
+                     alqi_cli_base_name(head.executable), head.pid, path);
         return false;
     }
     return heap_write(r, path, &head);

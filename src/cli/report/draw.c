@@ -13,36 +13,38 @@
 enum { LONG_NAME_COLUMNS = 40 };
 
 void
-alqi_cli_draw_right(const struct alqi_cli_term *term, const char *text,
-                    int columns)
+alqi_cli_draw_cell(const struct alqi_cli_term *term, enum alqi_cli_style style,
+                   const char *text, int columns)
 {
     int n = (int)alqi_cli_columns(text);
 
-    fprintf(term->out, "%*s%s", n < columns ? columns - n : 0, "", text);
+    alqi_cli_print(term, style, "%*s%s", n < columns ? columns - n : 0, "",
+                   text);
 }
 
-/* Takes nothing when *left is 0 or less, so callers need not check. A plain
- * text has no sequences around it. */
+void
+alqi_cli_draw_right(const struct alqi_cli_term *term, const char *text,
+                    int columns)
+{
+    alqi_cli_draw_cell(term, ALQI_CLI_PLAIN, text, columns);
+}
+
+/* Takes nothing when *left is 0 or less, so callers need not check. */
 void
 alqi_cli_draw_fit(const struct alqi_cli_term *term, enum alqi_cli_style style,
                   const char *text, int *left)
 {
     int n = (int)alqi_cli_columns(text);
-    const char *begin =
-        style == ALQI_CLI_PLAIN ? "" : alqi_cli_style(term, style);
-    const char *end =
-        begin[0] != '\0' ? alqi_cli_style(term, ALQI_CLI_PLAIN) : "";
 
     if (*left <= 0)
         return;
-    if (n <= *left) {
-        fprintf(term->out, "%s%s%s", begin, text, end);
-        *left -= n;
-        return;
-    }
-    fprintf(term->out, "%s%.*s…%s", begin,
-            (int)alqi_cli_prefix_bytes(text, (size_t)*left - 1), text, end);
-    *left = 0;
+    if (n <= *left)
+        alqi_cli_print(term, style, "%s", text);
+    else
+        alqi_cli_print(term, style, "%.*s…",
+                       (int)alqi_cli_prefix_bytes(text, (size_t)*left - 1),
+                       text);
+    *left = n <= *left ? *left - n : 0;
 }
 
 const char *
@@ -52,6 +54,14 @@ alqi_cli_measure_name(enum alqi_cli_measure measure)
                                         "temporary"};
 
     return names[measure];
+}
+
+const char *
+alqi_cli_grouping_name(enum alqi_cli_grouping grouping)
+{
+    static const char *const names[] = {"function", "line", "file", "module"};
+
+    return names[grouping];
 }
 
 void
@@ -65,10 +75,9 @@ alqi_cli_draw_name(char *out, size_t capacity, const char *function)
 void
 alqi_cli_draw_group(char *out, size_t capacity,
                     const struct alqi_cli_names *names,
-                    const struct alqi_cli_group *group,
+                    const struct alqi_cli_frame *f,
                     enum alqi_cli_grouping grouping)
 {
-    const struct alqi_cli_frame *f = &group->frame;
     uint32_t text = f->module;
 
     if (grouping <= ALQI_CLI_BY_LINE) {
@@ -83,12 +92,14 @@ alqi_cli_draw_group(char *out, size_t capacity,
 
 /* The part of path behind its last slash; path itself if nothing stands
  * there. */
-static const char *
-base_name(const char *path)
+struct alqi_cli_frame
+alqi_cli_frame_grouped(const struct alqi_cli_frame *frame,
+                       enum alqi_cli_grouping grouping)
 {
-    const char *slash = strrchr(path, '/');
+    struct alqi_cli_frame f = alqi_cli_frame_masked(frame, grouping);
 
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+    f.module = frame->module;
+    return f;
 }
 
 /* A function that begins with its file's name tells the place already, as those
@@ -98,7 +109,8 @@ alqi_cli_draw_place(char *out, size_t capacity,
                     const struct alqi_cli_names *names,
                     const struct alqi_cli_frame *frame)
 {
-    const char *file = base_name(alqi_cli_names_text(names, frame->file));
+    const char *file =
+        alqi_cli_base_name(alqi_cli_names_text(names, frame->file));
     const char *function = alqi_cli_names_text(names, frame->function);
 
     out[0] = '\0';

@@ -6,6 +6,7 @@
  * before it is printed. --modules prints the last paragraph alone, for
  * scripts. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,11 +32,17 @@ const struct alqi_cli_option alqi_cli_info_options[] = {
     {0},
 };
 
-/* A line begins; the label may be "", for a line that continues one. */
-static void
-label(const char *text)
+/* A line begins; the label may be "", for a line that continues one. What
+ * follows it ends the line, unless there is more to come. */
+static void __attribute__((format(printf, 2, 3)))
+line(const char *label, const char *format, ...)
 {
-    printf("%-*s", LABEL, text);
+    va_list args;
+
+    printf("%-*s", LABEL, label);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
 }
 
 /* A line with a text from the trace; none when the text is empty. */
@@ -47,8 +54,7 @@ text_line(const char *name, const char *text)
     if (text[0] == '\0')
         return;
     alqi_cli_clean(clean, sizeof clean, text);
-    label(name);
-    printf("%s\n", clean);
+    line(name, "%s\n", clean);
 }
 
 /* Paragraph one: names, times and format, as the header and the side records
@@ -63,20 +69,16 @@ program(const struct alqi_cli_analysis *a, const char *path)
     text_line("command", alqi_cli_names_text(a->names, a->notes.cmdline));
     text_line("host", info->host);
     if (a->notes.n_processes == 0) {
-        label("pid");
-        printf("%" PRIu64 "\n", info->pid);
+        line("pid", "%" PRIu64 "\n", info->pid);
     }
     text_line("context", info->context);
     text_line("parameters", info->params);
-    label("start");
-    printf("%s\n", alqi_cli_text_time(info->start_us).text);
-    label("duration");
-    printf("%s (%" PRIu64 " µs)\n",
-           alqi_cli_text_duration((double)a->end_us).text, a->end_us);
+    line("start", "%s\n", alqi_cli_text_time(info->start_us).text);
+    line("duration", "%s (%" PRIu64 " µs)\n",
+         alqi_cli_text_duration((double)a->end_us).text, a->end_us);
     text_line("ended", alqi_cli_names_text(a->names, a->notes.ended));
-    label("format");
-    printf("memtrace version %u, %s\n", info->version,
-           a->estimator.is_bytes ? "lengths in bytes" : "lengths in words");
+    line("format", "memtrace version %u, %s\n", info->version,
+         a->estimator.is_bytes ? "lengths in bytes" : "lengths in words");
 }
 
 /* The rates that a recording changed to; the first has its own line. Some
@@ -87,23 +89,21 @@ later_rates(const struct alqi_cli_estimator *e)
     enum { SHOWN = 6 };
 
     for (uint32_t i = 1; i < e->n_rates && i <= SHOWN; i++) {
-        label("");
-        printf("later one for each %s\n",
-               alqi_cli_text_bytes(e->word_bytes / e->rates[i].lambda).text);
+        line("", "later one for each %s\n",
+             alqi_cli_text_bytes(e->word_bytes / e->rates[i].lambda).text);
     }
     if (e->n_rates <= SHOWN + 1)
         return;
-    label("");
-    printf("and %u rates more, the least one for each %s\n",
-           e->n_rates - SHOWN - 1,
-           alqi_cli_text_bytes(e->word_bytes / e->least_lambda).text);
+    line("", "and %u rates more, the least one for each %s\n",
+         e->n_rates - SHOWN - 1,
+         alqi_cli_text_bytes(e->word_bytes / e->least_lambda).text);
 }
 
 /* Numbers that are counted, not estimated. */
 static void
 counts(const struct alqi_cli_analysis *a)
 {
-    label("sampling");
+    line("sampling", "%s", "");
     if (!a->estimator.has_rate) {
         printf("unknown: the header says %g\n", a->info->rate);
     } else if (!alqi_cli_is_sampled(&a->estimator)) {
@@ -116,17 +116,14 @@ counts(const struct alqi_cli_analysis *a)
                a->estimator.is_bytes ? "byte" : "word",
                alqi_cli_text_bytes(a->estimator.interval_bytes).text);
     later_rates(&a->estimator);
-    label("samples");
-    printf("%" PRIu64 " in %" PRIu64 " blocks\n", a->n_samples, a->n_allocs);
-    label("events");
-    printf("%" PRIu64 " allocations, %" PRIu64 " promotions, %" PRIu64
-           " frees\n",
-           a->n_allocs, a->n_promotes, a->n_frees);
-    label("call stacks");
-    printf("%u\n", a->n_sites);
-    label("largest block");
-    printf("%s (%.0f bytes)\n", alqi_cli_text_bytes(a->largest_bytes).text,
-           a->largest_bytes);
+    line("samples", "%" PRIu64 " in %" PRIu64 " blocks\n", a->n_samples,
+         a->n_allocs);
+    line("events",
+         "%" PRIu64 " allocations, %" PRIu64 " promotions, %" PRIu64 " frees\n",
+         a->n_allocs, a->n_promotes, a->n_frees);
+    line("call stacks", "%u\n", a->n_sites);
+    line("largest block", "%s (%.0f bytes)\n",
+         alqi_cli_text_bytes(a->largest_bytes).text, a->largest_bytes);
 }
 
 /* A sum in bytes and, if it is an estimate, its error. */
@@ -146,7 +143,7 @@ static void
 estimate_line(const char *name, const struct alqi_cli_analysis *a,
               const struct alqi_cli_sum *s)
 {
-    label(name);
+    line(name, "%s", "");
     estimated_bytes(a, s);
     printf(" in %s blocks", alqi_cli_text_count(s->objects).text);
     if (a->end_us > 0)
@@ -164,7 +161,7 @@ managed(const struct alqi_cli_analysis *a)
     estimate_line("minor heap", a, minor);
     estimate_line("major heap", a, &a->by_source[ALQI_CTF_MAJOR]);
     estimate_line("external", a, &a->by_source[ALQI_CTF_EXTERNAL]);
-    label("promoted");
+    line("promoted", "%s", "");
     if (minor->n_samples == 0)
         printf("nothing was allocated in the minor heap\n");
     else
@@ -182,30 +179,30 @@ estimates(const struct alqi_cli_analysis *a)
     estimate_line("allocated", a, &a->totals[ALQI_CLI_ALLOCATED]);
     if (!a->estimator.is_bytes)
         managed(a);
-    label("live at end");
+    line("live at end", "%s", "");
     estimated_bytes(a, &a->totals[ALQI_CLI_LIVE]);
     putchar('\n');
-    label("peak");
+    line("peak", "%s", "");
     estimated_bytes(a, &a->totals[ALQI_CLI_PEAK]);
     printf(" at %s\n",
            alqi_cli_text_duration((double)alqi_cli_peak_us(a)).text);
     if (a->mapped[ALQI_CLI_ALLOCATED].n_blocks > 0)
         estimate_line("mapped of it", a, &a->mapped[ALQI_CLI_ALLOCATED]);
     if (a->moves.made.n_blocks > 0) {
-        label("reallocs");
+        line("reallocs", "%s", "");
         estimated_bytes(a, &a->moves.made);
         printf(" in %s blocks, longest chain %" PRIu64 "\n",
                alqi_cli_text_count(a->moves.made.objects).text,
                a->moves.longest);
     }
     if (a->rss.n_told > 0) {
-        label("resident");
-        printf("%s at most, at %s; %s at the peak; looked at %" PRIu64
-               " time%s\n",
-               alqi_cli_text_bytes(a->rss.peak_bytes).text,
-               alqi_cli_text_duration((double)a->rss.peak_us).text,
-               alqi_cli_text_bytes(alqi_cli_rss_at_peak(&a->rss)).text,
-               a->rss.n_told, a->rss.n_told == 1 ? "" : "s");
+        line("resident",
+             "%s at most, at %s; %s at the peak; looked at %" PRIu64
+             " time%s\n",
+             alqi_cli_text_bytes(a->rss.peak_bytes).text,
+             alqi_cli_text_duration((double)a->rss.peak_us).text,
+             alqi_cli_text_bytes(alqi_cli_rss_at_peak(&a->rss)).text,
+             a->rss.n_told, a->rss.n_told == 1 ? "" : "s");
     }
 }
 
@@ -231,8 +228,7 @@ threads(const struct alqi_cli_analysis *a)
 
     if (n->n_threads == 0)
         return;
-    label("threads");
-    printf("%u\n", n->n_threads);
+    line("threads", "%u\n", n->n_threads);
     for (uint32_t i = 0; i < n->threads_capacity; i++) {
         const struct alqi_cli_thread *t = &n->threads[i];
 
@@ -269,8 +265,7 @@ modules(const struct alqi_cli_analysis *a)
 {
     if (a->notes.n_modules == 0)
         return;
-    label("modules");
-    printf("%u\n", a->notes.n_modules);
+    line("modules", "%u\n", a->notes.n_modules);
     module_lines(a, "  ");
 }
 
@@ -285,18 +280,17 @@ losses(const struct alqi_cli_analysis *a)
 
     for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
         if (n->counts[i] > 0) {
-            label(is_1st ? "noted" : "");
-            printf("%" PRIu64 " %s\n", n->counts[i], alqi_cli_counters[i].text);
+            line(is_1st ? "noted" : "", "%" PRIu64 " %s\n", n->counts[i],
+                 alqi_cli_counters[i].text);
             is_1st = false;
             has_loss = has_loss || alqi_cli_counters[i].is_loss;
         }
     if (!has_loss && n->has_end) {
-        label(is_1st ? "noted" : "");
-        printf("nothing was dropped\n");
+        line(is_1st ? "noted" : "", "nothing was dropped\n");
     }
     if (a->n_strange > 0) {
-        label("strange events");
-        printf("%" PRIu64 " ('aliquot check' tells more)\n", a->n_strange);
+        line("strange events", "%" PRIu64 " ('aliquot check' tells more)\n",
+             a->n_strange);
     }
 }
 

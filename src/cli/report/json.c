@@ -7,13 +7,13 @@
  * Every quantity is an integer with its unit in the key; a standard error
  * stands beside each estimate.  A change of meaning raises "schema". */
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "cli/analysis/apportion.h"
 #include "cli/tool/cli.h"
+#include "cli/tool/json.h"
 #include "cli/report/processes.h"
 #include "cli/analysis/remarks.h"
 #include "cli/report/draw.h"
@@ -23,13 +23,6 @@
 /* SCHEMA is raised when a member's meaning changes; the others count the keys
  * of KEYS_OF(). */
 enum { SCHEMA = 1, SUM_KEYS = 11, ESTIMATE_KEYS = 8, TEXT_BYTES = 4096 };
-
-/* A quantity, rounded. */
-static json_t *
-whole(double x)
-{
-    return json_integer(alqi_cli_whole(x));
-}
 
 /* A number of things: JSON's integers have 64 bits here. */
 static json_t *
@@ -68,7 +61,7 @@ put_values(json_t *object, const char *const *keys, json_t *const *values,
            int n)
 {
     for (int i = 0; i < n; i++)
-        json_object_set_new_nocheck(object, keys[i], values[i]);
+        alqi_cli_json_set(object, keys[i], values[i]);
 }
 
 /* Puts the estimates of bytes, then those of blocks. */
@@ -79,10 +72,14 @@ put_estimates(json_t *object, const char *const *keys,
     struct alqi_view_interval bytes = alqi_cli_bytes_interval(e, s);
     struct alqi_view_interval objects = alqi_cli_objects_interval(e, s);
     json_t *values[ESTIMATE_KEYS] = {
-        whole(s->bytes),    whole(alqi_cli_stderr(s->bytes_var)),
-        whole(bytes.low),   whole(bytes.high),
-        whole(s->objects),  whole(alqi_cli_stderr(s->objects_var)),
-        whole(objects.low), whole(objects.high),
+        alqi_cli_json_whole(s->bytes),
+        alqi_cli_json_whole(alqi_cli_stderr(s->bytes_var)),
+        alqi_cli_json_whole(bytes.low),
+        alqi_cli_json_whole(bytes.high),
+        alqi_cli_json_whole(s->objects),
+        alqi_cli_json_whole(alqi_cli_stderr(s->objects_var)),
+        alqi_cli_json_whole(objects.low),
+        alqi_cli_json_whole(objects.high),
     };
 
     put_values(object, keys, values, ESTIMATE_KEYS);
@@ -104,7 +101,7 @@ static void
 put_sum(json_t *object, const char *const *keys,
         const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s)
 {
-    json_t *life_us = whole(alqi_cli_mean_life_us(s));
+    json_t *life_us = alqi_cli_json_whole(alqi_cli_mean_life_us(s));
 
     put_counts(object, keys, e, s);
     put_values(object, keys + SUM_KEYS - 1, &life_us, 1);
@@ -117,17 +114,6 @@ put_sums(json_t *object, const struct alqi_cli_estimator *e,
 {
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
         put_sum(object, measure_keys[m], e, &sums[m]);
-}
-
-/* A text of the trace's header, which is not cleaned yet; names of the analysis
- * are. */
-static json_t *
-clean(const char *text)
-{
-    char out[TEXT_BYTES];
-
-    alqi_cli_clean(out, sizeof out, text);
-    return json_string(out);
 }
 
 /* A name of the analysis, which is clean. */
@@ -144,13 +130,12 @@ program(const struct alqi_cli_report *r)
     const struct alqi_ctf_info *info = r->analysis.info;
     json_t *o = json_object();
 
-    json_object_set_new(o, "executable", clean(info->executable));
-    json_object_set_new(o, "command", name(r, r->analysis.notes.cmdline));
-    json_object_set_new(o, "pid", json_integer((json_int_t)info->pid));
-    json_object_set_new(o, "host", clean(info->host));
-    json_object_set_new(o, "context", clean(info->context));
-    json_object_set_new(o, "start_us",
-                        json_integer((json_int_t)info->start_us));
+    alqi_cli_json_set(o, "executable", alqi_cli_json_clean(info->executable));
+    alqi_cli_json_set(o, "command", name(r, r->analysis.notes.cmdline));
+    alqi_cli_json_count(o, "pid", info->pid);
+    alqi_cli_json_set(o, "host", alqi_cli_json_clean(info->host));
+    alqi_cli_json_set(o, "context", alqi_cli_json_clean(info->context));
+    alqi_cli_json_count(o, "start_us", info->start_us);
     return o;
 }
 
@@ -163,28 +148,22 @@ recording(const struct alqi_cli_report *r)
     const struct alqi_cli_notes *n = &a->notes;
     json_t *o = json_object();
 
-    json_object_set_new(
-        o, "is_complete",
-        json_boolean(alqi_cli_input_damage(r->input)[0] == '\0' &&
-                     !alqi_cli_lacks_end(a)));
-    json_object_set_new(
-        o, "warnings",
-        json_integer((json_int_t)alqi_cli_input_n_warnings(r->input)));
-    json_object_set_new(o, "strange_events",
-                        json_integer((json_int_t)a->n_strange));
-    json_object_set_new(o, "is_exact", json_boolean(alqi_cli_is_exact(a)));
-    json_object_set_new(o, "samples_per_word", json_real(a->info->rate));
-    json_object_set_new(o, "word_bits", json_integer(a->info->word_bits));
-    json_object_set_new(o, "interval_bytes",
-                        whole(a->estimator.interval_bytes));
-    json_object_set_new(o, "rates", json_integer(a->estimator.n_rates));
-    json_object_set_new(
-        o, "largest_interval_bytes",
-        whole(a->estimator.word_bytes / a->estimator.least_lambda));
-    json_object_set_new(o, "ended", name(r, n->ended));
+    alqi_cli_json_set(o, "is_complete",
+                      json_boolean(alqi_cli_input_damage(r->input)[0] == '\0' &&
+                                   !alqi_cli_lacks_end(a)));
+    alqi_cli_json_count(o, "warnings", alqi_cli_input_n_warnings(r->input));
+    alqi_cli_json_count(o, "strange_events", a->n_strange);
+    alqi_cli_json_set(o, "is_exact", json_boolean(alqi_cli_is_exact(a)));
+    alqi_cli_json_set(o, "samples_per_word", json_real(a->info->rate));
+    alqi_cli_json_count(o, "word_bits", a->info->word_bits);
+    alqi_cli_json_put_whole(o, "interval_bytes", a->estimator.interval_bytes);
+    alqi_cli_json_count(o, "rates", a->estimator.n_rates);
+    alqi_cli_json_put_whole(o, "largest_interval_bytes",
+                            a->estimator.word_bytes /
+                                a->estimator.least_lambda);
+    alqi_cli_json_set(o, "ended", name(r, n->ended));
     for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
-        json_object_set_new(o, alqi_cli_counters[i].key,
-                            json_integer((json_int_t)n->counts[i]));
+        alqi_cli_json_count(o, alqi_cli_counters[i].key, n->counts[i]);
     return o;
 }
 
@@ -198,19 +177,19 @@ process(const struct alqi_cli_report *r, uint32_t number)
     uint64_t ran_us = s->last_us > p->start_us ? s->last_us - p->start_us : 0;
     json_t *o = json_object();
 
-    json_object_set_new(o, "pid", json_integer((json_int_t)p->pid));
-    json_object_set_new(o, "parent", json_integer((json_int_t)p->parent));
-    json_object_set_new(o, "executable", name(r, p->program));
-    json_object_set_new(o, "command", name(r, p->cmdline));
-    json_object_set_new(o, "host", name(r, p->host));
-    json_object_set_new(o, "ended", name(r, p->ended));
-    json_object_set_new(o, "start_us", json_integer((json_int_t)p->start_us));
-    json_object_set_new(o, "duration_us", json_integer((json_int_t)ran_us));
+    alqi_cli_json_count(o, "pid", p->pid);
+    alqi_cli_json_count(o, "parent", p->parent);
+    alqi_cli_json_set(o, "executable", name(r, p->program));
+    alqi_cli_json_set(o, "command", name(r, p->cmdline));
+    alqi_cli_json_set(o, "host", name(r, p->host));
+    alqi_cli_json_set(o, "ended", name(r, p->ended));
+    alqi_cli_json_count(o, "start_us", p->start_us);
+    alqi_cli_json_count(o, "duration_us", ran_us);
     put_counts(o, measure_keys[ALQI_CLI_ALLOCATED], &r->analysis.estimator,
                &s->allocated);
     put_counts(o, measure_keys[ALQI_CLI_LIVE], &r->analysis.estimator,
                &s->live);
-    json_object_set_new(o, "peak_bytes", whole(alqi_cli_share_peak_bytes(s)));
+    alqi_cli_json_put_whole(o, "peak_bytes", alqi_cli_share_peak_bytes(s));
     return o;
 }
 
@@ -233,10 +212,10 @@ static void
 put_frame(const struct alqi_cli_report *r, json_t *o,
           const struct alqi_cli_frame *f)
 {
-    json_object_set_new(o, "function", name(r, f->function));
-    json_object_set_new(o, "file", name(r, f->file));
-    json_object_set_new(o, "line", json_integer(f->line));
-    json_object_set_new(o, "module", name(r, f->module));
+    alqi_cli_json_set(o, "function", name(r, f->function));
+    alqi_cli_json_set(o, "file", name(r, f->file));
+    alqi_cli_json_count(o, "line", f->line);
+    alqi_cli_json_set(o, "module", name(r, f->module));
 }
 
 /* Puts what realloc brought; the keys are in the order of the values. */
@@ -253,7 +232,7 @@ put_moves(json_t *o, const struct alqi_cli_estimator *e,
         "realloc_longest_chain", "realloc_sampled_blocks",
     };
     json_t *values[] = {
-        whole(m->old_bytes),
+        alqi_cli_json_whole(m->old_bytes),
         count(m->n_links),
         count(m->longest),
         count(m->made.n_blocks),
@@ -280,7 +259,7 @@ stack(struct alqi_cli_report *r, const struct alqi_cli_site *site,
         put_frame(r, f, &(*frames)[n]);
         json_array_append_new(list, f);
     }
-    json_object_set_new(o, "frames", list);
+    alqi_cli_json_set(o, "frames", list);
     return o;
 }
 
@@ -288,17 +267,11 @@ stack(struct alqi_cli_report *r, const struct alqi_cli_site *site,
 static json_t *
 site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
 {
-    struct alqi_cli_frame f = g->frame;
+    struct alqi_cli_frame f = alqi_cli_frame_grouped(&g->frame, r->grouping);
     json_t *o = json_object();
 
-    if (r->grouping != ALQI_CLI_BY_LINE)
-        f.line = 0;
-    if (r->grouping >= ALQI_CLI_BY_FILE)
-        f.function = ALQI_CLI_NO_NAME;
-    if (r->grouping == ALQI_CLI_BY_MODULE)
-        f.file = ALQI_CLI_NO_NAME;
     put_frame(r, o, &f);
-    json_object_set_new(o, "is_mapping", json_boolean(g->is_mapping));
+    alqi_cli_json_set(o, "is_mapping", json_boolean(g->is_mapping));
     put_sums(o, &r->analysis.estimator, g->sums);
     put_moves(o, &r->analysis.estimator, &g->moves);
     return o;
@@ -345,24 +318,21 @@ stacks(struct alqi_cli_report *r, const uint32_t *order, uint32_t n_sites)
 static void
 put_run(json_t *o, const struct alqi_cli_report *r)
 {
-    static const char *const groupings[] = {"function", "line", "file",
-                                            "module"};
     const struct alqi_cli_analysis *a = &r->analysis;
 
-    json_object_set_new(o, "duration_us", json_integer((json_int_t)a->end_us));
-    json_object_set_new(o, "threads", json_integer(a->notes.n_threads));
-    json_object_set_new(o, "samples", json_integer((json_int_t)a->n_samples));
-    json_object_set_new(o, "sampled_blocks",
-                        json_integer((json_int_t)a->n_allocs));
-    json_object_set_new(o, "sampled_frees",
-                        json_integer((json_int_t)a->n_frees));
-    json_object_set_new(o, "measure",
-                        json_string(alqi_cli_measure_name(r->measure)));
-    json_object_set_new(o, "group", json_string(groupings[r->grouping]));
+    alqi_cli_json_count(o, "duration_us", a->end_us);
+    alqi_cli_json_count(o, "threads", a->notes.n_threads);
+    alqi_cli_json_count(o, "samples", a->n_samples);
+    alqi_cli_json_count(o, "sampled_blocks", a->n_allocs);
+    alqi_cli_json_count(o, "sampled_frees", a->n_frees);
+    alqi_cli_json_set(o, "measure",
+                      json_string(alqi_cli_measure_name(r->measure)));
+    alqi_cli_json_set(o, "group",
+                      json_string(alqi_cli_grouping_name(r->grouping)));
     if (r->filter.text != NULL)
-        json_object_set_new(o, "filter", clean(r->filter.text));
-    json_object_set_new(o, "min_life_us", whole(a->options.min_life_us));
-    json_object_set_new(o, "temporary_us", whole(a->options.temporary_us));
+        alqi_cli_json_set(o, "filter", alqi_cli_json_clean(r->filter.text));
+    alqi_cli_json_put_whole(o, "min_life_us", a->options.min_life_us);
+    alqi_cli_json_put_whole(o, "temporary_us", a->options.temporary_us);
 }
 
 /* Each thread that was seen, by its index. */
@@ -379,9 +349,9 @@ threads(const struct alqi_cli_report *r)
         if (!t->is_seen)
             continue;
         o = json_object();
-        json_object_set_new(o, "index", json_integer(i));
-        json_object_set_new(o, "tid", json_integer((json_int_t)t->tid));
-        json_object_set_new(o, "name", name(r, t->name));
+        alqi_cli_json_count(o, "index", i);
+        alqi_cli_json_count(o, "tid", t->tid);
+        alqi_cli_json_set(o, "name", name(r, t->name));
         put_sums(o, &a->estimator, a->by_thread[i]);
         json_array_append_new(list, o);
     }
@@ -410,13 +380,13 @@ modules(const struct alqi_cli_report *r)
         const struct alqi_cli_module_note *m = &n->modules[i];
         json_t *o = json_object();
 
-        json_object_set_new(o, "start", hexadecimal(m->start));
-        json_object_set_new(o, "end", hexadecimal(m->end));
-        json_object_set_new(o, "bias", hexadecimal(m->bias));
-        json_object_set_new(o, "build_id", name(r, m->build_id));
-        json_object_set_new(o, "path", name(r, m->path));
-        json_object_set_new(o, "symbols_lack",
-                            m->is_bare ? name(r, m->missing) : json_string(""));
+        alqi_cli_json_set(o, "start", hexadecimal(m->start));
+        alqi_cli_json_set(o, "end", hexadecimal(m->end));
+        alqi_cli_json_set(o, "bias", hexadecimal(m->bias));
+        alqi_cli_json_set(o, "build_id", name(r, m->build_id));
+        alqi_cli_json_set(o, "path", name(r, m->path));
+        alqi_cli_json_set(o, "symbols_lack",
+                          m->is_bare ? name(r, m->missing) : json_string(""));
         json_array_append_new(list, o);
     }
     return list;
@@ -428,12 +398,10 @@ put_rss(json_t *o, const struct alqi_cli_analysis *a)
 {
     const struct alqi_cli_rss *rss = &a->rss;
 
-    json_object_set_new(o, "rss_looks", json_integer((json_int_t)rss->n_told));
-    json_object_set_new(o, "rss_peak_bytes", whole(rss->peak_bytes));
-    json_object_set_new(o, "rss_peak_time_us",
-                        json_integer((json_int_t)rss->peak_us));
-    json_object_set_new(o, "rss_at_peak_bytes",
-                        whole(alqi_cli_rss_at_peak(rss)));
+    alqi_cli_json_count(o, "rss_looks", rss->n_told);
+    alqi_cli_json_put_whole(o, "rss_peak_bytes", rss->peak_bytes);
+    alqi_cli_json_count(o, "rss_peak_time_us", rss->peak_us);
+    alqi_cli_json_put_whole(o, "rss_at_peak_bytes", alqi_cli_rss_at_peak(rss));
 }
 
 /* The curve over time in equal steps. rss_bytes is null in steps without a
@@ -444,13 +412,13 @@ timeline(const struct alqi_cli_timeline *t)
     json_t *o = json_object(), *live = json_array(), *rss = json_array();
 
     for (uint32_t i = 0; i < t->n; i++) {
-        json_array_append_new(live, whole(t->live[i]));
-        json_array_append_new(rss,
-                              t->rss[i] > 0 ? whole(t->rss[i]) : json_null());
+        json_array_append_new(live, alqi_cli_json_whole(t->live[i]));
+        json_array_append_new(
+            rss, t->rss[i] > 0 ? alqi_cli_json_whole(t->rss[i]) : json_null());
     }
-    json_object_set_new(o, "step_us", json_integer((json_int_t)t->step_us));
-    json_object_set_new(o, "live_bytes", live);
-    json_object_set_new(o, "rss_bytes", rss);
+    alqi_cli_json_count(o, "step_us", t->step_us);
+    alqi_cli_json_set(o, "live_bytes", live);
+    alqi_cli_json_set(o, "rss_bytes", rss);
     return o;
 }
 
@@ -492,8 +460,8 @@ site(struct alqi_cli_report *r, const struct alqi_cli_group *g,
 {
     json_t *o = site_head(r, g);
 
-    json_object_set_new(o, "n_stacks", json_integer(g->n_sites));
-    json_object_set_new(o, "stacks", stacks(r, order, g->n_sites));
+    alqi_cli_json_count(o, "n_stacks", g->n_sites);
+    alqi_cli_json_set(o, "stacks", stacks(r, order, g->n_sites));
     return o;
 }
 
@@ -549,25 +517,23 @@ alqi_cli_report_json(struct alqi_cli_report *r)
     const struct alqi_cli_analysis *a = &r->analysis;
     json_t *o = json_object();
 
-    json_object_set_new(o, "schema", json_integer(SCHEMA));
-    json_object_set_new(o, "program", program(r));
-    json_object_set_new(o, "recording", recording(r));
+    alqi_cli_json_count(o, "schema", SCHEMA);
+    alqi_cli_json_set(o, "program", program(r));
+    alqi_cli_json_set(o, "recording", recording(r));
     if (a->notes.n_processes > 0)
-        json_object_set_new(o, "processes", processes(r));
+        alqi_cli_json_set(o, "processes", processes(r));
     put_run(o, r);
     put_sums(o, &a->estimator, a->totals);
     put_sum(o, leaked, &a->estimator, &a->totals[ALQI_CLI_LIVE]);
-    json_object_set_new(o, "peak_time_us",
-                        json_integer((json_int_t)alqi_cli_peak_us(a)));
-    json_object_set_new(o, "peak_last_time_us",
-                        json_integer((json_int_t)alqi_cli_peak_last_us(a)));
+    alqi_cli_json_count(o, "peak_time_us", alqi_cli_peak_us(a));
+    alqi_cli_json_count(o, "peak_last_time_us", alqi_cli_peak_last_us(a));
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
         put_sum(o, mapped_keys[m], &a->estimator, &a->mapped[m]);
     put_moves(o, &a->estimator, &a->moves);
     put_rss(o, a);
-    json_object_set_new(o, "timeline", timeline(&a->timeline));
-    json_object_set_new(o, "thread_list", threads(r));
-    json_object_set_new(o, "modules", modules(r));
+    alqi_cli_json_set(o, "timeline", timeline(&a->timeline));
+    alqi_cli_json_set(o, "thread_list", threads(r));
+    alqi_cli_json_set(o, "modules", modules(r));
     write_all(r, o);
     json_decref(o);
 }

@@ -4,9 +4,8 @@
  * The object has the question, the advice at the accepted chance, and a table
  * of the same at the three chances of limits_row.c. Numbers of words are
  * integers, chances are reals. A change of meaning raises "schema". */
-#include <jansson.h>
-
 #include "cli/tool/cli.h"
+#include "cli/tool/json.h"
 #include "cli/report/limits.h"
 #include "limit/plan.h"
 
@@ -33,12 +32,12 @@ row_of(const struct alqi_cli_limits *l, double probability)
         alqi_cli_limits_row(limit, l->interval_words, probability);
     json_t *o = json_object();
 
-    json_object_set_new(o, "probability", json_real(probability));
-    json_object_set_new(o, "limit_words", count(row.limit_words));
-    json_object_set_new(o, "safe_words", count(row.safe_words));
-    json_object_set_new(o, "stop_words", count(row.stop_words));
+    alqi_cli_json_set(o, "probability", json_real(probability));
+    alqi_cli_json_set(o, "limit_words", count(row.limit_words));
+    alqi_cli_json_set(o, "safe_words", count(row.safe_words));
+    alqi_cli_json_set(o, "stop_words", count(row.stop_words));
     if (l->has_task)
-        json_object_set_new(
+        alqi_cli_json_set(
             o, "reached",
             json_real(alqi_limit_reached(l->task_words, row.limit_words,
                                          l->interval_words)));
@@ -52,17 +51,17 @@ alqi_cli_limits_json(const struct alqi_cli_limits *l, FILE *out)
     json_t *o = json_object();
     json_t *rows = json_array();
 
-    json_object_set_new(o, "schema", json_integer(SCHEMA));
-    json_object_set_new(o, "interval_words", count(l->interval_words));
+    alqi_cli_json_set(o, "schema", json_integer(SCHEMA));
+    alqi_cli_json_set(o, "interval_words", count(l->interval_words));
     if (l->has_task)
-        json_object_set_new(o, "task_words", count(l->task_words));
-    json_object_set_new(
+        alqi_cli_json_set(o, "task_words", count(l->task_words));
+    alqi_cli_json_set(
         o, "samples",
         count(alqi_limit_samples(l->limit_words, l->interval_words)));
-    json_object_set_new(o, "advice", row_of(l, l->probability));
+    alqi_cli_json_set(o, "advice", row_of(l, l->probability));
     for (int i = 0; i < ALQI_CLI_LIMITS_TARGETS; i++)
         json_array_append_new(rows, row_of(l, alqi_cli_limits_targets[i]));
-    json_object_set_new(o, "table", rows);
+    alqi_cli_json_set(o, "table", rows);
     json_dumpf(o, out, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
     putc('\n', out);
     json_decref(o);

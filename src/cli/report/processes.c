@@ -91,14 +91,6 @@ head(const struct alqi_cli_term *term, uint32_t n)
 
 /* The part of path behind its last slash; path itself if nothing stands
  * there. */
-static const char *
-base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 /* One process; parent is left blank where there is none. The duration reaches
  * to the last event of the process. */
 static void
@@ -123,9 +115,9 @@ row(const struct alqi_cli_term *term, const struct alqi_cli_analysis *a,
         term, alqi_cli_text_count((double)s->allocated.n_samples).text, 9);
     alqi_cli_draw_right(term, alqi_cli_text_duration((double)ran_us).text, 9);
     fputs("  ", term->out);
-    alqi_cli_draw_fit(term, ALQI_CLI_BOLD,
-                      base_name(alqi_cli_names_text(a->names, p->program)),
-                      &left);
+    alqi_cli_draw_fit(
+        term, ALQI_CLI_BOLD,
+        alqi_cli_base_name(alqi_cli_names_text(a->names, p->program)), &left);
     alqi_cli_draw_fit(term, ALQI_CLI_PLAIN, "  ", &left);
     alqi_cli_draw_fit(
         term, ALQI_CLI_PLAIN,

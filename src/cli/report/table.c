@@ -36,15 +36,6 @@ heading(const struct alqi_cli_report *r)
     }
 }
 
-/* The grouping in the words of the option. */
-static const char *
-grouping_name(enum alqi_cli_grouping grouping)
-{
-    static const char *const names[] = {"function", "line", "file", "module"};
-
-    return names[grouping];
-}
-
 /* Two lines: the heading and the names of the columns. Columns of errors are
  * there only if figures are estimates. */
 static void
@@ -56,7 +47,7 @@ head(const struct alqi_cli_report *r)
     const char *dim = alqi_cli_style(term, ALQI_CLI_DIM);
 
     fprintf(term->out, "%s%s%s by %s\n%s%8s", bold, heading(r), plain,
-            grouping_name(r->grouping), dim, "bytes");
+            alqi_cli_grouping_name(r->grouping), dim, "bytes");
     if (alqi_cli_is_sampled(&r->analysis.estimator))
         alqi_cli_draw_right(term, "±", ERROR);
     fprintf(term->out, "%7s%7s%9s", "share", "blocks",
@@ -144,7 +135,7 @@ alqi_cli_report_site(struct alqi_cli_report *r, const struct alqi_cli_group *g,
     if (g->is_mapping)
         alqi_cli_draw_fit(&r->term, ALQI_CLI_PLAIN, ALQI_CLI_MAPPING_NAME " ",
                           &left);
-    alqi_cli_draw_group(text, sizeof text, a->names, g, r->grouping);
+    alqi_cli_draw_group(text, sizeof text, a->names, &g->frame, r->grouping);
     alqi_cli_draw_fit(&r->term, ALQI_CLI_BOLD, text, &left);
     if (r->grouping <= ALQI_CLI_BY_LINE) {
         alqi_cli_draw_place(text, sizeof text, a->names, &g->frame);
@@ -182,7 +173,7 @@ rest(const struct alqi_cli_report *r, uint32_t from)
     fprintf(r->term.out, "%*s%7s  in %u more %s%s (--top=0 shows all)%s\n",
             alqi_cli_is_sampled(&r->analysis.estimator) ? ERROR : 0, "",
             alqi_cli_text_percent(total > 0 ? sum.bytes / total : 0).text, n,
-            grouping_name(r->grouping), n == 1 ? "" : "s",
+            alqi_cli_grouping_name(r->grouping), n == 1 ? "" : "s",
             alqi_cli_style(&r->term, ALQI_CLI_PLAIN));
 }
 

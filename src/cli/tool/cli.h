@@ -121,6 +121,8 @@ extern const size_t alqi_cli_n_verbs;
 const struct alqi_cli_verb *alqi_cli_verb_find(const char *name);
 
 int alqi_cli_check(int argc, char **argv);
+/* start, stop, rate and status */
+int alqi_cli_control(int argc, char **argv);
 int alqi_cli_diff(int argc, char **argv);
 int alqi_cli_export(int argc, char **argv);
 int alqi_cli_gc_trace(int argc, char **argv);
@@ -133,11 +135,7 @@ int alqi_cli_record(int argc, char **argv);
 int alqi_cli_report(int argc, char **argv);
 int alqi_cli_script(int argc, char **argv);
 int alqi_cli_serve(int argc, char **argv);
-int alqi_cli_status(int argc, char **argv);
 int alqi_cli_snapshot(int argc, char **argv);
-int alqi_cli_rate(int argc, char **argv);
-int alqi_cli_stop(int argc, char **argv);
-int alqi_cli_start(int argc, char **argv);
 int alqi_cli_view(int argc, char **argv);
 int alqi_cli_top(int argc, char **argv);
 
@@ -204,6 +202,10 @@ void *alqi_cli_grow(void *array, uint32_t n, size_t each_bytes);
  * new places are zero, and *n is more than twice the index. */
 void *alqi_cli_widen(void *table, uint32_t *n, uint32_t index,
                      size_t each_bytes);
+/* The same for a new block, which is all zeros. */
+void *alqi_cli_zeros(size_t n, size_t each_bytes);
+/* strdup that ends the command the same way. */
+char *alqi_cli_copy(const char *text);
 /* alqi_base_intern that ends the command the same way. */
 struct alqi_base_intern;
 uint32_t alqi_cli_intern(struct alqi_base_intern *table, const uint32_t *row);

@@ -454,10 +454,9 @@ daemon_start(struct alqi_cli_http *http, int fd)
 struct alqi_cli_http *
 alqi_cli_http_open(const struct alqi_cli_http_config *config)
 {
-    struct alqi_cli_http *http = alqi_cli_realloc(NULL, 1, sizeof *http);
+    struct alqi_cli_http *http = alqi_cli_zeros(1, sizeof *http);
     int fd;
 
-    memset(http, 0, sizeof *http);
     http->config = *config;
     http->last_ns = alqi_plat_mono_ns_sigsafe();
     if (!token_make(http))

@@ -59,33 +59,25 @@ alqi_cli_memory_open(char **text, size_t *n_bytes)
         .write = memory_write,
         .close = memory_free,
     };
-    struct memory *m = malloc(sizeof *m);
-    FILE *out;
+    struct memory *m = alqi_cli_realloc(NULL, 1, sizeof *m);
+    FILE *out = fopencookie(m, "w", io);
 
     *n_bytes = 0;
-    *text = malloc(CAPACITY_LEAST);
-    if (m == NULL || *text == NULL)
-        goto fail;
+    *text = alqi_cli_realloc(NULL, CAPACITY_LEAST, 1);
     **text = '\0';
     *m = (struct memory){text, n_bytes, CAPACITY_LEAST};
-    out = fopencookie(m, "w", io);
     if (out != NULL)
         return out;
-
-fail:
-    free(*text);
-    *text = NULL;
-    free(m);
-    return NULL;
+    alqi_cli_say("out of memory for a stream");
+    exit(ALQI_CLI_UNREADABLE);
 }
 
 void
 alqi_cli_memory_close(FILE *out, const char *what)
 {
-    bool is_whole = out != NULL && fflush(out) == 0 && ferror(out) == 0;
+    bool is_whole = fflush(out) == 0 && ferror(out) == 0;
 
-    if (out != NULL)
-        fclose(out);
+    fclose(out);
     if (is_whole)
         return;
     alqi_cli_say("out of memory for %s", what);

@@ -17,7 +17,7 @@
 #include "wire/ctf_packet.h"
 #include "wire/raw.h"
 
-enum { MAGIC_BYTES = 8 };
+enum { MAGIC_BYTES = 8, NAMES_MOST = 1000 };
 
 /* ---- traces -------------------------------------------------------------- */
 
@@ -110,6 +110,27 @@ alqi_cli_output_abandon(struct alqi_cli_output *o)
     fclose(o->file);
     if (o->is_file)
         unlink(o->path);
+}
+
+int
+alqi_cli_output_numbered(const char *stem, const char *suffix, mode_t mode,
+                         char *path, size_t capacity)
+{
+    int fd = -1;
+
+    for (unsigned attempt = 0; fd < 0 && attempt < NAMES_MOST; attempt++) {
+        char number[16] = "";
+
+        if (attempt > 0)
+            snprintf(number, sizeof number, ".%u", attempt);
+        errno = ENAMETOOLONG;
+        if ((size_t)snprintf(path, capacity, "%s%s%s", stem, number, suffix) <
+            capacity)
+            fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, mode);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    return fd;
 }
 
 /* rename() would replace a device or a pipe by a file, so `path` is looked at

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include <aliquot/status.h>
 
@@ -36,6 +37,12 @@ int alqi_cli_output_open(struct alqi_cli_output *output, const char *path,
 int alqi_cli_output_close(struct alqi_cli_output *output);
 /* Closes it and removes the file: there is nothing to write after all. */
 void alqi_cli_output_abandon(struct alqi_cli_output *output);
+
+/* Creates a file of a name that is not taken: stem and suffix, or with ".1",
+ * ".2" ... between them; path becomes the last name that was tried. -1: errno.
+ */
+int alqi_cli_output_numbered(const char *stem, const char *suffix, mode_t mode,
+                             char *path, size_t capacity);
 
 /* A file that is finished takes the place of what is at `path`, if that is a
  * file or nothing.  False: errno, which is EEXIST for a device or a pipe. */

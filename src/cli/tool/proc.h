@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "plat/plat.h"
+
 struct alqi_cli_proc {
     pid_t parent;
     char state;           /* as in ps: 'R', 'S', 'T', 'Z' ... */
@@ -22,5 +24,12 @@ bool alqi_cli_proc_read(pid_t pid, struct alqi_cli_proc *out);
 
 /* False: there is no process. */
 bool alqi_cli_proc_owner(pid_t pid, uid_t *uid);
+
+/* Microseconds of CLOCK_MONOTONIC. */
+static inline uint64_t
+alqi_cli_mono_us(void)
+{
+    return alqi_plat_mono_ns_sigsafe() / 1000;
+}
 
 #endif

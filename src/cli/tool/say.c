@@ -87,6 +87,12 @@ alqi_cli_realloc(void *block, size_t n, size_t each_bytes)
     exit(ALQI_CLI_UNREADABLE);
 }
 
+void *
+alqi_cli_zeros(size_t n, size_t each_bytes)
+{
+    return memset(alqi_cli_realloc(NULL, n, each_bytes), 0, n * each_bytes);
+}
+
 /* The capacity is not stored: it is n rounded up to a power of two, so an array
  * is full when n is one. */
 void *
@@ -109,6 +115,12 @@ alqi_cli_widen(void *table, uint32_t *n, uint32_t index, size_t each_bytes)
     memset((char *)table + *n * each_bytes, 0, (wider - *n) * each_bytes);
     *n = wider;
     return table;
+}
+
+char *
+alqi_cli_copy(const char *text)
+{
+    return strcpy(alqi_cli_realloc(NULL, strlen(text) + 1, 1), text);
 }
 
 uint32_t

@@ -5,6 +5,7 @@
  * style is "", so that callers print styles without asking. */
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -93,6 +94,7 @@ void
 alqi_cli_term_start(struct alqi_cli_term *term, int color, bool allows_pager)
 {
     term->out = stdout;
+    term->paint = NULL;
     term->pager_pid = 0;
     term->is_terminal = isatty(STDOUT_FILENO) != 0;
     term->has_color = color_wanted(color, term->is_terminal);
@@ -125,4 +127,25 @@ alqi_cli_style(const struct alqi_cli_term *term, enum alqi_cli_style style)
     };
 
     return term->has_color ? sequences[style] : "";
+}
+
+/* A plain text has no sequences around it. */
+void
+alqi_cli_print(const struct alqi_cli_term *term, enum alqi_cli_style style,
+               const char *format, ...)
+{
+    const bool is_plain = style == ALQI_CLI_PLAIN;
+    va_list args;
+    char *text;
+
+    va_start(args, format);
+    if (term->paint == NULL) {
+        fputs(is_plain ? "" : alqi_cli_style(term, style), term->out);
+        vfprintf(term->out, format, args);
+        fputs(is_plain ? "" : alqi_cli_style(term, ALQI_CLI_PLAIN), term->out);
+    } else if (vasprintf(&text, format, args) >= 0) {
+        term->paint(style, text);
+        free(text);
+    }
+    va_end(args);
 }

@@ -7,16 +7,6 @@
 
 #define ALQI_CLI_COLOR_CHOICES "auto always never"
 
-struct alqi_cli_term {
-    FILE *out;        /* stdout, or the pager's input */
-    bool is_terminal; /* stdout, not the pager */
-    /* alqi_cli_style() gives escape sequences */
-    bool has_color;
-    int width; /* columns */
-    /* 0: there is no pager, and out is stdout */
-    int pager_pid;
-};
-
 enum alqi_cli_style {
     ALQI_CLI_BOLD,
     ALQI_CLI_DIM,
@@ -24,6 +14,18 @@ enum alqi_cli_style {
     ALQI_CLI_WARM,
     ALQI_CLI_WARN,
     ALQI_CLI_PLAIN
+};
+
+struct alqi_cli_term {
+    FILE *out; /* stdout, or the pager's input */
+    /* draws what is printed; NULL: it is written to out, as text */
+    void (*paint)(enum alqi_cli_style style, const char *text);
+    bool is_terminal; /* stdout, not the pager */
+    /* alqi_cli_style() gives escape sequences */
+    bool has_color;
+    int width; /* columns */
+    /* 0: there is no pager, and out is stdout */
+    int pager_pid;
 };
 
 /* color: index in ALQI_CLI_COLOR_CHOICES. */
@@ -35,5 +37,10 @@ void alqi_cli_term_stop(struct alqi_cli_term *term);
 /* Escape sequence that begins a style; "" without colours. */
 const char *alqi_cli_style(const struct alqi_cli_term *term,
                            enum alqi_cli_style style);
+
+/* Prints a text in a style. */
+void alqi_cli_print(const struct alqi_cli_term *term, enum alqi_cli_style style,
+                    const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

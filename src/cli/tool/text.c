@@ -25,45 +25,42 @@ digits_after_point(double x)
     return x < 99.95 ? 1 : 0;
 }
 
+/* Divides x by base until it is below `most`, or there is no larger unit; the
+ * first unit is of x itself. */
+static struct alqi_cli_text
+scaled(double x, double base, double most, const char *const *units, size_t n)
+{
+    struct alqi_cli_text t;
+    size_t i = 0;
+
+    for (; x >= most && i + 1 < n; i++)
+        x /= base;
+    snprintf(t.text, sizeof t.text, "%.*f%s", digits_after_point(x), x,
+             units[i]);
+    return t;
+}
+
 /* 1023.5 rounds to 1024, which is one of the next unit. */
 struct alqi_cli_text
 alqi_cli_text_bytes(double bytes)
 {
-    static const char *const units[] = {"KiB", "MiB", "GiB",
-                                        "TiB", "PiB", "EiB"};
-    struct alqi_cli_text t;
-    double x = bytes < 0 ? 0 : bytes;
-    size_t i = 0;
+    static const char *const units[] = {" B",   " KiB", " MiB", " GiB",
+                                        " TiB", " PiB", " EiB"};
 
-    if (x < 1023.5) {
-        snprintf(t.text, sizeof t.text, "%.0f B", x);
-        return t;
-    }
-    for (x /= 1024; x >= 1023.5 && i + 1 < ALQI_COUNT_OF(units); i++)
-        x /= 1024;
-    snprintf(t.text, sizeof t.text, "%.*f %s", digits_after_point(x), x,
-             units[i]);
-    return t;
+    if (bytes < 1023.5)
+        bytes = bytes < 0 ? 0 : nearbyint(bytes);
+    return scaled(bytes, 1024, 1023.5, units, ALQI_COUNT_OF(units));
 }
 
 /* Up to four digits stand as they are. */
 struct alqi_cli_text
 alqi_cli_text_count(double count)
 {
-    static const char units[] = {'k', 'M', 'G', 'T', 'P', 'E'};
-    struct alqi_cli_text t;
-    double x = count < 0 ? 0 : count;
-    size_t i = 0;
+    static const char *const units[] = {"", "k", "M", "G", "T", "P", "E"};
 
-    if (x < 9999.5) {
-        snprintf(t.text, sizeof t.text, "%.0f", x);
-        return t;
-    }
-    for (x /= 1000; x >= 999.5 && i + 1 < sizeof units; i++)
-        x /= 1000;
-    snprintf(t.text, sizeof t.text, "%.*f%c", digits_after_point(x), x,
-             units[i]);
-    return t;
+    if (count < 9999.5)
+        return scaled(count < 0 ? 0 : nearbyint(count), 1000, 9999.5, units, 1);
+    return scaled(count, 1000, 999.5, units, ALQI_COUNT_OF(units));
 }
 
 /* Powers of 1000, as limits are written; below 1000 the number may have
@@ -71,15 +68,10 @@ alqi_cli_text_count(double count)
 struct alqi_cli_text
 alqi_cli_text_words(double words)
 {
-    static const char *const units[] = {"w", "kw", "Mw", "Gw", "Tw", "Pw"};
-    struct alqi_cli_text t;
-    size_t i = 0;
+    static const char *const units[] = {" w",  " kw", " Mw",
+                                        " Gw", " Tw", " Pw"};
 
-    for (; words >= 999.5 && i + 1 < ALQI_COUNT_OF(units); i++)
-        words /= 1000;
-    snprintf(t.text, sizeof t.text, "%.*f %s", digits_after_point(words), words,
-             units[i]);
-    return t;
+    return scaled(words, 1000, 999.5, units, ALQI_COUNT_OF(units));
 }
 
 /* Below a minute one unit with three digits; above, two units that are whole
@@ -334,4 +326,12 @@ alqi_cli_prefix_bytes(const char *text, size_t columns)
         if (((unsigned char)text[i] & 0xC0) != 0x80 && columns-- == 0)
             break;
     return i;
+}
+
+const char *
+alqi_cli_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }

@@ -85,11 +85,10 @@ struct alqi_cli_web *
 alqi_cli_web_open(const char *verb, double timeout_us,
                   const struct alqi_cli_web_headers *headers)
 {
-    struct alqi_cli_web *web = alqi_cli_realloc(NULL, 1, sizeof *web);
+    struct alqi_cli_web *web = alqi_cli_zeros(1, sizeof *web);
     const struct curl *c = &web->curl;
     long timeout_ms = (long)(timeout_us / US_PER_MS);
 
-    memset(web, 0, sizeof *web);
     web->headers = headers;
     if (!library_load(&web->curl) ||
         c->global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
@@ -249,8 +248,7 @@ header_keep(struct alqi_cli_web_headers *h, const char *verb, const char *text)
         return false;
     }
     h->texts = alqi_cli_grow(h->texts, h->n, sizeof *h->texts);
-    h->texts[h->n] = alqi_cli_realloc(NULL, strlen(text) + 1, 1);
-    strcpy(h->texts[h->n++], text);
+    h->texts[h->n++] = alqi_cli_copy(text);
     return true;
 }
 

@@ -308,10 +308,9 @@ int
 alqi_cli_view_open(struct alqi_cli_view_file *file, const char *operand,
                    bool keeps)
 {
-    struct opener *o = alqi_cli_realloc(NULL, 1, sizeof *o);
+    struct opener *o = alqi_cli_zeros(1, sizeof *o);
     int rc;
 
-    memset(o, 0, sizeof *o);
     memset(file, 0, sizeof *file);
     file->operand = operand;
     o->file = file;
