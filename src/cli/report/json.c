@@ -196,6 +196,7 @@ process(const struct alqi_cli_report *r, uint32_t number)
     const struct alqi_cli_share *s =
         alqi_cli_process_share(&r->analysis, number);
     uint64_t ran_us = s->last_us > p->start_us ? s->last_us - p->start_us : 0;
+    struct alqi_cli_sum peak = alqi_cli_share_peak(s);
     json_t *o = json_object();
 
     json_object_set_new(o, "pid", json_integer((json_int_t)p->pid));
@@ -210,7 +211,8 @@ process(const struct alqi_cli_report *r, uint32_t number)
                &s->allocated);
     put_counts(o, measure_keys[ALQI_CLI_LIVE], &r->analysis.estimator,
                &s->live);
-    json_object_set_new(o, "peak_bytes", whole(alqi_cli_share_peak_bytes(s)));
+    put_estimates(o, measure_keys[ALQI_CLI_PEAK], &r->analysis.estimator,
+                  &peak);
     return o;
 }
 
