@@ -61,48 +61,44 @@ alqi_view_look(struct alqi_view_ask *ask, const struct alqi_view_scan **scan,
     return (*scan != NULL && *shape != NULL) || alqi_view_give_up(ask);
 }
 
-/* The root of a variance; rounding may have made it negative. */
-static double
-standard_error(double variance)
+void
+alqi_view_put_interval(struct alqi_view_json *out, const char *key,
+                       const struct alqi_view_interval *x)
 {
-    return variance > 0 ? sqrt(variance) : 0;
-}
+    char name[32];
 
-/* Writes [low, high], the ends of a 95 % interval. */
-static void
-put_range(struct alqi_view_json *out, const char *key,
-          const struct alqi_view_interval *range)
-{
-    alqi_view_json_key(out, key);
+    snprintf(name, sizeof name, "%s_range", key);
+    alqi_view_json_key(out, name);
     alqi_view_json_open(out, '[');
-    alqi_view_json_whole(out, range->low);
-    alqi_view_json_whole(out, range->high);
+    alqi_view_json_whole(out, x->low);
+    alqi_view_json_whole(out, x->high);
     alqi_view_json_close(out, ']');
+    snprintf(name, sizeof name, "%s_few", key);
+    alqi_view_json_key(out, name);
+    alqi_view_json_bool(out, alqi_view_is_few(x));
 }
 
 void
 alqi_view_put_sum(struct alqi_view_json *out, const char *key,
                   const struct alqi_view_sum *s)
 {
-    struct alqi_view_interval bytes = alqi_view_interval(
-        &(struct alqi_view_moments){s->bytes, s->bytes_var, s->bytes_third,
-                                    s->seen_bytes, s->most_bytes});
-    struct alqi_view_interval blocks = alqi_view_interval(&(
-        struct alqi_view_moments){s->objects, s->objects_var, s->objects_third,
-                                  s->seen_objects, s->most_objects});
+    struct alqi_view_interval bytes =
+        alqi_view_sum_interval(s, ALQI_VIEW_BY_BYTES);
+    struct alqi_view_interval blocks =
+        alqi_view_sum_interval(s, ALQI_VIEW_BY_BLOCKS);
 
     alqi_view_json_key(out, key);
     alqi_view_json_open(out, '{');
     alqi_view_json_key(out, "bytes");
     alqi_view_json_whole(out, s->bytes);
     alqi_view_json_key(out, "bytes_se");
-    alqi_view_json_whole(out, standard_error(s->bytes_var));
-    put_range(out, "bytes_range", &bytes);
+    alqi_view_json_whole(out, alqi_view_sum_stderr(s, ALQI_VIEW_BY_BYTES));
+    alqi_view_put_interval(out, "bytes", &bytes);
     alqi_view_json_key(out, "blocks");
     alqi_view_json_whole(out, s->objects);
     alqi_view_json_key(out, "blocks_se");
-    alqi_view_json_whole(out, standard_error(s->objects_var));
-    put_range(out, "blocks_range", &blocks);
+    alqi_view_json_whole(out, alqi_view_sum_stderr(s, ALQI_VIEW_BY_BLOCKS));
+    alqi_view_put_interval(out, "blocks", &blocks);
     alqi_view_json_key_int(out, "n", (int64_t)s->n);
     alqi_view_json_key_int(out, "samples", (int64_t)s->n_samples);
     alqi_view_json_close(out, '}');

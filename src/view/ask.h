@@ -69,6 +69,10 @@ bool alqi_view_look(struct alqi_view_ask *ask,
                     const struct alqi_view_scan **scan,
                     const struct alqi_view_shape **shape);
 
+/* Writes an interval as members: KEY_range, its ends, and KEY_few: it is told
+ * in place of a standard error. */
+void alqi_view_put_interval(struct alqi_view_json *out, const char *key,
+                            const struct alqi_view_interval *interval);
 /* Writes a sum as a member: estimates, their errors and 95 % ranges, counts. */
 void alqi_view_put_sum(struct alqi_view_json *out, const char *key,
                        const struct alqi_view_sum *sum);

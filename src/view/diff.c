@@ -17,7 +17,7 @@
 #include "view/sites.h"
 #include "view/sort.h"
 
-enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 480 };
+enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 640 };
 
 /* z as it is written: JSON has no infinity. */
 static const double Z_MOST = 99;
@@ -154,23 +154,34 @@ rows_judge(struct table *t)
 
 /* ---- the answer ---------------------------------------------------------- */
 
-/* Writes the difference with its standard error and z. */
+/* Writes the difference with its error and z. Sides of two traces may both have
+ * blocks that were not seen; of one trace, only a side with blocks that the
+ * other has not. */
 static void
-put_difference(struct alqi_view_json *out, const struct alqi_view_apart *apart,
-               double bytes, double z)
+put_difference(struct alqi_view_json *out, const struct alqi_view_sides *s,
+               const struct alqi_view_apart *apart, double bytes, double z)
 {
+    struct alqi_view_apart all = *apart;
+    struct alqi_view_interval x;
+
+    if (s->a.trace != s->b.trace) {
+        all.a.most_bytes = s->a.x->most_bytes;
+        all.b.most_bytes = s->b.x->most_bytes;
+    }
+    x = alqi_view_apart_interval(&all);
     alqi_view_json_key(out, "delta_bytes");
     alqi_view_json_whole(out, bytes);
     alqi_view_json_key(out, "delta_se");
     alqi_view_json_whole(out, sqrt(alqi_view_apart_variance(apart)));
+    alqi_view_put_interval(out, "delta", &x);
     alqi_view_json_key(out, "z");
     alqi_view_json_real(out, fabs(z) < Z_MOST ? z : copysign(Z_MOST, z));
 }
 
 /* Writes one site: both sides, the difference, and its chance. */
 static void
-put_row(struct alqi_view_json *out, const struct row *row,
-        struct alqi_view_used *used)
+put_row(struct alqi_view_json *out, const struct alqi_view_sides *sides,
+        const struct row *row, struct alqi_view_used *used)
 {
     alqi_view_json_open(out, '{');
     alqi_view_json_key_int(out, "function",
@@ -178,7 +189,7 @@ put_row(struct alqi_view_json *out, const struct row *row,
     alqi_view_json_key_int(out, "line", row->line);
     alqi_view_put_sum(out, "a", &row->a);
     alqi_view_put_sum(out, "b", &row->b);
-    put_difference(out, &row->apart, delta(row), row->z);
+    put_difference(out, sides, &row->apart, delta(row), row->z);
     alqi_view_json_key(out, "chance");
     alqi_view_json_real(out, row->chance);
     if (row->is_mapping) {
@@ -228,7 +239,7 @@ put_rows(struct alqi_view_ask *ask, const struct table *t,
         if (n_put < limit &&
             n_put * ROW_BYTES + used->bytes < ALQI_VIEW_ROWS_BYTES &&
             is_found(t, row, q)) {
-            put_row(ask->out, row, used);
+            put_row(ask->out, t->sides, row, used);
             n_put++;
         } else {
             alqi_view_sum_join(&a, &row->a);
@@ -252,7 +263,7 @@ put_totals(struct alqi_view_json *out, const struct table *t)
         alqi_view_apart_join(&apart, &t->rows[i].apart);
     alqi_view_put_sum(out, "a", a);
     alqi_view_put_sum(out, "b", b);
-    put_difference(out, &apart, b->bytes - a->bytes,
+    put_difference(out, t->sides, &apart, b->bytes - a->bytes,
                    alqi_view_apart_sigmas(&apart, b->bytes - a->bytes));
 }
 

@@ -106,6 +106,9 @@ merge(struct alqi_view_tree *a, const struct alqi_view_tree *b,
         a->b_all[places[i]] = b->all[i];
     }
     free(places);
+    alqi_view_tree_most(a->all, a->n, &a->all[0]);
+    if (a->b_all != NULL)
+        alqi_view_tree_most(a->b_all, a->n, &b->all[0]);
     return a->b_self != NULL && a->b_all != NULL;
 }
 

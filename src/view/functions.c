@@ -10,7 +10,7 @@
 #include "view/function_sums.h"
 #include "view/sites.h"
 
-enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 500 };
+enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 580 };
 
 /* Writes one function. */
 static void

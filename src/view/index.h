@@ -22,7 +22,7 @@
 #include "view/peak.h"
 
 enum {
-    ALQI_VIEW_VERSION = 2,
+    ALQI_VIEW_VERSION = 3,
     ALQI_VIEW_BLOCK_ROWS = 1024,
     ALQI_VIEW_KEY_BYTES = 40,
     ALQI_VIEW_ROWS_MAX = 0x7FFFFFFF,
@@ -147,6 +147,8 @@ struct alqi_view_meta {
     uint64_t peak_us[ALQI_VIEW_COLOURS];
     /* estimate of the most live bytes */
     double peak_bytes;
+    /* by what share of it the most may be more (interval.h .def.peak) */
+    double peak_lack;
     /* samples for each word of the trace's header */
     double rate;
     /* samples for each word tried: the trace's own, and the smallest used */

@@ -13,6 +13,9 @@ enum { STEPS = 100, TERMS = 3000 };
 static const double TAIL = 0.025;
 static const double LESS = 0.2;    /* .def.fifth */
 static const double UNSEEN = 0.02; /* .def.unseen */
+static const double PEAK = 0.5;    /* .def.peak */
+/* Of a peak's lack, in standard errors, from where on it is told. */
+static const double LOPSIDED = 0.25;
 /* From here on the cube root is exact enough. */
 static const double SHAPE_LARGE = 400;
 
@@ -126,6 +129,28 @@ alqi_view_interval(const struct alqi_view_moments *m)
     out.low = m->estimate - unseen + fmin(fmax(low, 0), unseen);
     out.high = m->estimate - unseen +
                end_of(unseen, variance, third, 1 - LESS, 1 - TAIL);
+    if (m->peak > 0 && unseen > 0) {
+        double lack = (m->peak - 1) * m->estimate;
+
+        out.high += lack + PEAK * m->third / m->variance;
+        out.is_lopsided = lack > LOPSIDED * sqrt(m->variance);
+    }
     out.effective = variance * variance * variance / (third * third);
     return out;
+}
+
+struct alqi_view_interval
+alqi_view_interval_between(double a_estimate,
+                           const struct alqi_view_interval *a,
+                           double b_estimate,
+                           const struct alqi_view_interval *b)
+{
+    double change = b_estimate - a_estimate;
+
+    return (struct alqi_view_interval){
+        .low = change - hypot(b_estimate - b->low, a->high - a_estimate),
+        .high = change + hypot(b->high - b_estimate, a_estimate - a->low),
+        .effective = fmin(a->effective, b->effective),
+        .is_lopsided = a->is_lopsided || b->is_lopsided,
+    };
 }

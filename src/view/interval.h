@@ -20,7 +20,12 @@
  *               else; with many samples it is nothing.  With a whole one a
  *               count of mixed blocks would be 1.6 to 2 times as wide at 30
  *               effective samples; with a thousandth of one as few as 70 % are
- *               covered where some small blocks are beside many large ones. */
+ *               covered where some small blocks are beside many large ones. *
+ * .def.peak     What was live at the peak was counted at moments that a part of
+ *               the sample chose, so the highest point may lie above it: by the
+ *               share that the analysis found (cli/analysis/churn.h .def.lack),
+ *               and by what came between the moment and the next sample: the
+ *               upper end is half a sample of the sum's weight higher. */
 #ifndef ALQI_VIEW_INTERVAL_H
 #define ALQI_VIEW_INTERVAL_H
 
@@ -39,6 +44,8 @@ struct alqi_view_interval {
     double low, high; /* of 95 % */
     /* effective number of samples, .def.gamma; infinite without sampling */
     double effective;
+    /* the truth may lie above by much more than below: a peak's (.def.peak) */
+    bool is_lopsided;
 };
 
 /* What is known of a sum of weighted samples. */
@@ -51,16 +58,26 @@ struct alqi_view_moments {
     double seen;
     /* the largest weight of an unseen sample; 0: every block is recorded */
     double most;
+    /* of what was live at the peak, 1 and the share by which it may be more
+     * (.def.peak); else 0 */
+    double peak;
 };
 
 struct alqi_view_interval
 alqi_view_interval(const struct alqi_view_moments *moments);
 
+/* Of b - a, two sums of blocks that are not the same: the distances to the ends
+ * add as standard errors do.  As many effective samples as the side with
+ * fewer. */
+struct alqi_view_interval alqi_view_interval_between(
+    double a_estimate, const struct alqi_view_interval *a, double b_estimate,
+    const struct alqi_view_interval *b);
+
 /* Whether plus and minus are told apart. */
 static inline bool
 alqi_view_is_few(const struct alqi_view_interval *interval)
 {
-    return interval->effective < ALQI_VIEW_FEW;
+    return interval->effective < ALQI_VIEW_FEW || interval->is_lopsided;
 }
 
 /* What the smallest block stands for: of malloc, a byte; of a heap, a word

@@ -217,6 +217,27 @@ the_certain_part_is_in_both_ends(void **state)
     assert_true(x.low == 0 && x.high > 300 && x.high < 369);
 }
 
+/* Half a sample of the sum's weight, and the share that was found. */
+static void
+a_peak_may_be_higher(void **state)
+{
+    struct alqi_view_moments m = {1000, 40000, 4000000, 100, 150, 0};
+    struct alqi_view_interval plain = alqi_view_interval(&m), x;
+
+    (void)state;
+    m.peak = 1;
+    x = alqi_view_interval(&m);
+    near(x.high, plain.high + 50, 1e-12);
+    assert_true(x.low == plain.low && x.effective == plain.effective);
+    m.peak = 1.2;
+    x = alqi_view_interval(&m);
+    near(x.high, plain.high + 50 + 200, 1e-12);
+    assert_true(x.is_lopsided && !plain.is_lopsided);
+    m.most = 0;
+    x = alqi_view_interval(&m);
+    assert_true(x.low == 1000 && x.high == 1000);
+}
+
 int
 main(void)
 {
@@ -228,6 +249,7 @@ main(void)
         cmocka_unit_test(what_was_not_seen_is_in_the_upper_end),
         cmocka_unit_test(it_is_no_wider_than_the_exact_one),
         cmocka_unit_test(the_certain_part_is_in_both_ends),
+        cmocka_unit_test(a_peak_may_be_higher),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

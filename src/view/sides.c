@@ -16,7 +16,20 @@
 double
 alqi_view_apart_variance(const struct alqi_view_apart *a)
 {
-    return a->own_var > a->null_var ? a->own_var : a->null_var;
+    double own = a->a.bytes_var + a->b.bytes_var;
+
+    return own > a->null_var ? own : a->null_var;
+}
+
+struct alqi_view_interval
+alqi_view_apart_interval(const struct alqi_view_apart *apart)
+{
+    struct alqi_view_interval a =
+        alqi_view_sum_interval(&apart->a, ALQI_VIEW_BY_BYTES);
+    struct alqi_view_interval b =
+        alqi_view_sum_interval(&apart->b, ALQI_VIEW_BY_BYTES);
+
+    return alqi_view_interval_between(apart->a.bytes, &a, apart->b.bytes, &b);
 }
 
 double
@@ -31,6 +44,7 @@ alqi_view_sides_take(struct alqi_view_ask *ask, struct alqi_view_sides *s)
 {
     memset(s, 0, sizeof *s);
     s->a.filter = ask->filter;
+    s->b.is_b = true;
     if (!alqi_view_filter_take(&s->b.filter, &ask->query, "b.",
                                ask->set->n_traces))
         return false;
@@ -68,18 +82,28 @@ alqi_view_sides_free(struct alqi_view_sides *s)
 /* What one sampled block of a class adds when the other side was sampled at
  * other_lambda; 0 means that it is the same recording. */
 static struct alqi_view_apart
-class_apart(const struct alqi_view_index *x, uint32_t c, double other_lambda,
+class_apart(const struct alqi_view_side *s, uint32_t c, double other_lambda,
             bool is_colour)
 {
+    const struct alqi_view_index *x = s->x;
     const struct alqi_view_class *k = &x->classes[c];
+    const struct alqi_view_weight *w =
+        &(is_colour ? x->colour_weights : x->weights)[c];
+    struct alqi_view_sum own = {
+        .bytes = w->bytes,
+        .bytes_var = w->bytes_var,
+        .bytes_third = w->bytes_third,
+        .seen_bytes = w->seen_bytes,
+        .most_bytes = x->most_bytes,
+        .peak = s->scan->total.peak,
+    };
     double p = is_colour ? k->colour_p : k->p, q = p;
     double bytes = (double)k->size_bytes;
     struct alqi_view_apart a = {.largest_bytes = bytes};
 
-    a.own_var = (is_colour ? x->colour_weights : x->weights)[c].bytes_var;
-
+    *(s->is_b ? &a.b : &a.a) = own;
     if (other_lambda == 0) {
-        a.null_var = a.own_var;
+        a.null_var = w->bytes_var;
         a.largest_bytes = p < 1 ? bytes : 0;
         return a;
     }
@@ -118,7 +142,7 @@ side_apart(struct alqi_view_side *s, const struct alqi_view_scan *other,
 
     s->apart = calloc((size_t)x->n_stacks + 1, sizeof *s->apart);
     for (uint32_t c = 0; of_class != NULL && c < x->n_classes; c++)
-        of_class[c] = class_apart(x, c, other_lambda, is_colour);
+        of_class[c] = class_apart(s, c, other_lambda, is_colour);
     for (uint32_t b = 0;
          of_class != NULL && r != NULL && s->apart != NULL && b < x->n_blocks;
          b++) {

@@ -6,8 +6,9 @@
 
 /* By how much two estimates may differ by chance. Sums of sites add up. */
 struct alqi_view_apart {
-    /* the sides' own variances, together */
-    double own_var;
+    /* what one side has and the other has not, if both are of one trace;
+     * else what each has */
+    struct alqi_view_sum a, b;
     /* if nothing changed (significance.h .def.variance) */
     double null_var;
     /* of one block */
@@ -18,7 +19,8 @@ static inline void
 alqi_view_apart_join(struct alqi_view_apart *to,
                      const struct alqi_view_apart *from)
 {
-    to->own_var += from->own_var;
+    alqi_view_sum_join(&to->a, &from->a);
+    alqi_view_sum_join(&to->b, &from->b);
     to->null_var += from->null_var;
     if (from->largest_bytes > to->largest_bytes)
         to->largest_bytes = from->largest_bytes;
@@ -26,6 +28,9 @@ alqi_view_apart_join(struct alqi_view_apart *to,
 
 /* The larger of the two variances. */
 double alqi_view_apart_variance(const struct alqi_view_apart *apart);
+/* Where the true difference is. */
+struct alqi_view_interval
+alqi_view_apart_interval(const struct alqi_view_apart *apart);
 /* significance.h, .def.sigmas, of a difference in bytes. */
 double alqi_view_apart_sigmas(const struct alqi_view_apart *apart,
                               double bytes);
@@ -34,6 +39,8 @@ double alqi_view_apart_sigmas(const struct alqi_view_apart *apart,
 struct alqi_view_side {
     /* of the query's keys, for B with "b." in front */
     struct alqi_view_filter filter;
+    /* side B */
+    bool is_b;
     /* that the filter names */
     struct alqi_view_trace *trace;
     const struct alqi_view_index *x;

@@ -12,7 +12,7 @@
 #include "view/sites.h"
 #include "view/sort.h"
 
-enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 330 };
+enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 370 };
 
 /* The part of a frame by which a grouping tells sites apart; the rest is 0. */
 struct key {

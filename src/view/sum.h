@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "view/filter.h"
+#include "view/interval.h"
 
 /* Estimates with the variance of each, and the raw counts behind them. */
 struct alqi_view_sum {
@@ -17,6 +18,9 @@ struct alqi_view_sum {
     double seen_bytes, seen_objects;
     /* the largest weight of an unseen sample (interval.h); not summed */
     double most_bytes, most_objects;
+    /* what was live at the peak: 1 and the share by which that may be more
+     * (interval.h .def.peak); else 0; not summed */
+    double peak;
     /* lifetimes, each weighted as objects are */
     double life_us;
     /* sampled blocks */
@@ -40,6 +44,8 @@ alqi_view_sum_join(struct alqi_view_sum *to, const struct alqi_view_sum *from)
         to->most_bytes = from->most_bytes;
     if (from->most_objects > to->most_objects)
         to->most_objects = from->most_objects;
+    if (from->peak > to->peak)
+        to->peak = from->peak;
     to->life_us += from->life_us;
     to->n += from->n;
     to->n_samples += from->n_samples;
@@ -52,6 +58,23 @@ alqi_view_sum_value(const struct alqi_view_sum *sum, enum alqi_view_by by)
     if (by == ALQI_VIEW_BY_BYTES)
         return sum->bytes;
     return by == ALQI_VIEW_BY_BLOCKS ? sum->objects : (double)sum->n_samples;
+}
+
+/* Where the truth is; counts of samples are no estimate. */
+static inline struct alqi_view_interval
+alqi_view_sum_interval(const struct alqi_view_sum *s, enum alqi_view_by by)
+{
+    struct alqi_view_moments m = {.estimate = (double)s->n_samples};
+
+    if (by == ALQI_VIEW_BY_BYTES)
+        m = (struct alqi_view_moments){s->bytes,       s->bytes_var,
+                                       s->bytes_third, s->seen_bytes,
+                                       s->most_bytes,  s->peak};
+    else if (by == ALQI_VIEW_BY_BLOCKS)
+        m = (struct alqi_view_moments){s->objects,       s->objects_var,
+                                       s->objects_third, s->seen_objects,
+                                       s->most_objects,  s->peak};
+    return alqi_view_interval(&m);
 }
 
 /* Its standard error; 0 for counts of samples, which are no estimate. */

@@ -368,10 +368,26 @@ up(struct alqi_view_tree *t, const struct alqi_view_tree_input *in)
     return is_made;
 }
 
+void
+alqi_view_tree_most(struct alqi_view_sum *sums, uint32_t n,
+                    const struct alqi_view_sum *total)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        sums[i].most_bytes = total->most_bytes;
+        sums[i].most_objects = total->most_objects;
+        sums[i].peak = total->peak;
+    }
+}
+
 bool
 alqi_view_tree_make(struct alqi_view_tree *tree,
                     const struct alqi_view_tree_input *in)
 {
+    bool is_made;
+
     memset(tree, 0, sizeof *tree);
-    return in->is_up ? up(tree, in) : down(tree, in);
+    is_made = in->is_up ? up(tree, in) : down(tree, in);
+    if (is_made)
+        alqi_view_tree_most(tree->all, tree->n, &in->scan->total);
+    return is_made;
 }

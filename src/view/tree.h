@@ -72,6 +72,11 @@ bool alqi_view_tree_put(struct alqi_view_ask *ask,
 uint32_t alqi_view_tree_add(struct alqi_view_tree *tree, uint32_t parent,
                             uint32_t function);
 
+/* Gives sums the largest weight of an unseen sample, that of the total: one
+ * without blocks has none of its own. */
+void alqi_view_tree_most(struct alqi_view_sum *sums, uint32_t n,
+                         const struct alqi_view_sum *total);
+
 /* False: no memory.  To be freed in any case. */
 bool alqi_view_tree_make(struct alqi_view_tree *tree,
                          const struct alqi_view_tree_input *input);

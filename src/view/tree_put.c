@@ -12,7 +12,9 @@
 #include "view/tree.h"
 
 /* The threshold grows by STEP; from FIRST_SHARE of the total if it was 0.
- * VALUE_MOST bounds a written number (json.h). */
+ * VALUE_MOST bounds a written number (json.h); INTERVAL_BYTES is what the ends
+ * of an interval take at most of what most nodes have. */
+enum { INTERVAL_BYTES = 2 * 10 };
 static const double STEP = 1.25, FIRST_SHARE = 1e-7, VALUE_MOST = 9e18;
 
 /* A tree while it is written. */
@@ -77,13 +79,32 @@ side_bytes(const struct putter *p, const struct alqi_view_sum *all,
            digits_of((double)all->n) + 4;
 }
 
+/* Where the error of a node is told as an interval, that; else 0 to 0. In a
+ * difference it is that of B - A. */
+static struct alqi_view_interval
+interval_of(const struct putter *p, uint32_t node)
+{
+    const struct alqi_view_tree *t = p->tree;
+    struct alqi_view_interval x = alqi_view_sum_interval(&t->all[node], p->by);
+
+    if (t->b_all != NULL) {
+        struct alqi_view_interval b =
+            alqi_view_sum_interval(&t->b_all[node], p->by);
+
+        x = alqi_view_interval_between(
+            alqi_view_sum_value(&t->all[node], p->by), &x,
+            alqi_view_sum_value(&t->b_all[node], p->by), &b);
+    }
+    return alqi_view_is_few(&x) ? x : (struct alqi_view_interval){0, 0, 0};
+}
+
 /* Bytes of a node's row; its numbers of function and parent are below
  * n_shown. */
 static size_t
 node_bytes(const struct putter *p, uint32_t node, uint32_t n_shown)
 {
     const struct alqi_view_tree *t = p->tree;
-    size_t n = 5 + 2 * digits_of(n_shown) +
+    size_t n = 5 + 2 * digits_of(n_shown) + INTERVAL_BYTES +
                side_bytes(p, &t->all[node], &t->self[node]);
 
     if (t->b_all != NULL)
@@ -176,6 +197,7 @@ put_node(struct putter *p, uint32_t node)
     const struct alqi_view_tree *t = p->tree;
     const struct alqi_view_fold *f = &t->nodes[node];
     struct alqi_view_json *out = p->out;
+    struct alqi_view_interval x = interval_of(p, node);
 
     alqi_view_json_open(out, '[');
     alqi_view_json_int(out, alqi_view_used_position(p->used, f->function));
@@ -184,6 +206,8 @@ put_node(struct putter *p, uint32_t node)
     alqi_view_json_whole(out, alqi_view_sum_value(&t->all[node], p->by));
     alqi_view_json_whole(out, alqi_view_sum_stderr(&t->all[node], p->by));
     alqi_view_json_int(out, (int64_t)t->all[node].n);
+    alqi_view_json_whole(out, x.low);
+    alqi_view_json_whole(out, x.high);
     if (t->b_all != NULL)
         put_other(p, node);
     alqi_view_json_close(out, ']');

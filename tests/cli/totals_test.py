@@ -169,7 +169,7 @@ class Totals(common.Case):
             self.assertIn(part, text)
         text = self.ok("info", path)
         for estimate in ("allocated", "live at end", "peak"):
-            self.assertRegex(text, r"(?m)^%s +[\d.]+ \w+ ± " % estimate)
+            self.assertRegex(text, r"(?m)^%s +[\d.]+ \w+ (?:± |\[)" % estimate)
         mind = common.Opinion(self.ok("script", path), 1e-4, 8,
                               got["program"])
         for index, name in ((0, "main"), (1, "worker")):

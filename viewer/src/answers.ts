@@ -4,9 +4,11 @@ export interface Sum {
     bytes: number;
     bytes_se: number;
     bytes_range: [number, number]; /* the truth is there with 95 % */
+    bytes_few: boolean; /* so few samples that the range is said */
     blocks: number;
     blocks_se: number;
     blocks_range: [number, number];
+    blocks_few: boolean;
     n: number; /* sampled blocks */
     samples: number;
 }
@@ -70,9 +72,10 @@ export interface Timeline {
     total: Sum;
 }
 
-/* function, parent, self, value, standard error, sampled blocks; of a
- * difference also the value, standard error, self and sampled blocks of the
- * second side */
+/* function, parent, self, value, standard error, sampled blocks, and the range
+ * if it is to be said, else 0 and 0; of a difference also the value, standard
+ * error, self and sampled blocks of the second side, and the range is that of
+ * the difference */
 export type Node = number[];
 
 export interface Tree {
@@ -162,6 +165,8 @@ export interface DiffRow {
     b: Sum;
     delta_bytes: number;
     delta_se: number;
+    delta_range: [number, number];
+    delta_few: boolean;
     z: number;
     chance: number; /* that as much comes of nothing, given so many rows */
 }
@@ -171,6 +176,8 @@ export interface Diff {
     b: Sum;
     delta_bytes: number;
     delta_se: number;
+    delta_range: [number, number];
+    delta_few: boolean;
     z: number;
     functions: Func[];
     rows: DiffRow[];

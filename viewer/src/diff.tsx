@@ -3,12 +3,14 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Diff, DiffRow, Info, TraceInfo } from "./answers";
 import { query, useAnswer } from "./ask";
-import { diffColour, zOf } from "./colours";
+import { diffColour } from "./colours";
 import { DiffGraph } from "./diff_flame";
 import { FilterForm } from "./filter_form";
 import { Chips } from "./filters";
 import { countText, percentText } from "./format";
-import { Cell, Choice, Name, Region, SumLine, Waiting, fileOf } from "./parts";
+import type { Err } from "./parts";
+import { Cell, Choice, ErrCell, Name, Region, SumLine, Waiting, fileOf } from
+    "./parts";
 import { Rows } from "./rows";
 import { pick } from "./selection";
 import type { Changes, Params } from "./state";
@@ -92,13 +94,17 @@ const chanceText = (chance: number) => chance < 1e-6
 const zText = (z: number) => Math.abs(z) > 98 ? "∞"
     : Math.abs(z).toFixed(Math.abs(z) < 10 ? 1 : 0);
 
+const errOfDelta = (d: Diff | DiffRow): Err => ({
+    value: d.delta_bytes, se: d.delta_se, range: d.delta_range,
+    few: d.delta_few,
+});
+
 function Table(props: { answer: Diff; params: Params; exact: boolean }) {
     const { answer, params, exact } = props;
     const q = one(params, "q") ?? "";
     const most = Math.max(0, ...answer.rows.map((r) =>
         Math.abs(r.delta_bytes)));
     const delta = answer.b.bytes - answer.a.bytes;
-    const error = Math.hypot(answer.a.bytes_se, answer.b.bytes_se);
     const whole: [string, number, number][] = answer.rest.rows > 0
         ? [[`${countText(answer.rest.rows)} more, not listed`,
             answer.rest.a.bytes, answer.rest.b.bytes]] : [];
@@ -126,7 +132,7 @@ function Table(props: { answer: Diff; params: Params; exact: boolean }) {
                 <Cell x={r.a.bytes} by="bytes" />
                 <Cell x={r.b.bytes} by="bytes" />
                 <Cell x={r.delta_bytes} by="bytes" sign />
-                {!exact && <Cell x={r.delta_se} by="bytes" dim />}
+                {!exact && <ErrCell err={errOfDelta(r)} by="bytes" />}
                 {!exact && <td class="n" title={chanceText(r.chance)}>
                     {zText(r.z)}</td>}
                 <Strength row={r} most={most} />
@@ -144,8 +150,8 @@ function Table(props: { answer: Diff; params: Params; exact: boolean }) {
                 <Cell x={answer.a.bytes} by="bytes" />
                 <Cell x={answer.b.bytes} by="bytes" />
                 <Cell x={delta} by="bytes" sign />
-                {!exact && <Cell x={error} by="bytes" dim />}
-                {!exact && <td class="n">{zText(zOf(delta, error))}</td>}
+                {!exact && <ErrCell err={errOfDelta(answer)} by="bytes" />}
+                {!exact && <td class="n">{zText(answer.z)}</td>}
                 <td />
                 {!exact && <td class="n dim">{countText(answer.a.n)},{" "}
                     {countText(answer.b.n)}</td>}

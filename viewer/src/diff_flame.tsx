@@ -14,7 +14,8 @@ import { forestOf, model as modelOf } from "./flame_model";
 import type { Forest } from "./forest";
 import { plant } from "./forest";
 import { bytesText, percentText } from "./format";
-import { SumLine, Waiting, clean, cutName, nameOf, placeOf } from "./parts";
+import { SumLine, Waiting, clean, cutName, errAt, errText, nameOf,
+         placeOf } from "./parts";
 import { pick } from "./selection";
 import type { Params } from "./state";
 import { back, focusOf, go, one } from "./state";
@@ -30,8 +31,8 @@ function words(f: Forest, box: number): string[] {
     return [
         `A ${bytesText(a)}, B ${bytesText(b)}`,
         `${f.samples[box]} and ${f.bSamples?.[box] ?? 0} sampled`,
-        `${sign}${bytesText(Math.abs(b - a))}` +
-            (error > 0 ? ` ± ${bytesText(error)}` : ""),
+        `${sign}${bytesText(Math.abs(b - a))} ` +
+            errText({ ...errAt(f, box), value: b - a, se: error }, "bytes"),
         error <= 0 ? "" : Math.abs(z) < 2 ? "may be chance"
             : `${Math.abs(z).toFixed(1)} standard errors`,
     ].filter((s) => s !== "");
@@ -44,8 +45,8 @@ function Graph(props: { tree: DiffTree; params: Params; exact: boolean;
     const q = one(params, "q") ?? "";
     const m = useMemo(() => modelOf(undefined, plant(tree.functions, tree.nodes,
         false,
-        (d) => (d[3] as number) + (d[6] ?? 0),
-        (d) => (d[2] as number) + (d[8] ?? 0)), props.fragment, grows),
+        (d) => (d[3] as number) + (d[8] ?? 0),
+        (d) => (d[2] as number) + (d[10] ?? 0)), props.fragment, grows),
         [tree, grows]);
     const matches = useMemo(() => new Set<string>(q === "" ? []
         : tree.functions.filter((f) => f.name.includes(q)).map((f) => f.name)),

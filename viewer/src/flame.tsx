@@ -10,8 +10,8 @@ import { forestOf, model as modelOf } from "./flame_model";
 import type { Forest } from "./forest";
 import { plant, total } from "./forest";
 import { percentText } from "./format";
-import { Choice, SumLine, Waiting, clean, cutName, nameOf, placeOf, sumText,
-         valueText } from "./parts";
+import { Choice, SumLine, Waiting, clean, cutName, errAt, errText, nameOf,
+         placeOf, sumText, valueText } from "./parts";
 import { pick } from "./selection";
 import type { By, Params } from "./state";
 import { back, byOf, filterOf, focusOf, go, one } from "./state";
@@ -45,11 +45,11 @@ const funcAt = (m: Model, names: Names, part: Part, box: number) => {
 
 function describe(f: Forest, box: number, by: By, whole: Sum, focus: Sum) {
     const value = f.value[box] as number;
-    const error = f.error[box] as number;
+    const error = errText(errAt(f, box), by);
     const n = f.samples[box] as number;
     const self = f.self[box] as number;
     const parts = [
-        valueText(value, by) + (error > 0 ? ` ± ${valueText(error, by)}` : ""),
+        valueText(value, by) + (error === "" ? "" : ` ${error}`),
         percentText(value / total(whole, by)) + " of all",
     ];
     if (total(focus, by) !== total(whole, by))

@@ -20,6 +20,8 @@ export interface Forest {
     self: Float64Array;
     value: Float64Array;
     error: Float64Array;
+    low: Float64Array; /* to high: if it is to be said, else 0 to 0 */
+    high: Float64Array;
     samples: Float64Array;
     bValue: Float64Array | undefined; /* the second side of a difference */
     bError: Float64Array | undefined;
@@ -35,7 +37,8 @@ const SEEN = 0.0002;
 function columns(n: number) {
     const f = () => new Float64Array(n);
     return { parent: new Int32Array(n), depth: new Int32Array(n), x0: f(),
-             x1: f(), self: f(), value: f(), error: f(), samples: f() };
+             x1: f(), self: f(), value: f(), error: f(), low: f(),
+             high: f(), samples: f() };
 }
 
 /* `width` gives what a node's box is as wide as: additive over children. */
@@ -46,7 +49,7 @@ export function plant(functions: Func[], nodes: Node[], isUp: boolean,
     const most = 2 * nodes.length;
     const c = columns(most);
     const fn = new Int32Array(most).fill(-1);
-    const isDiff = nodes.some((d) => d.length > 6);
+    const isDiff = nodes.some((d) => d.length > 8);
     const cursor = new Float64Array(nodes.length); /* where the next child is */
     const wide = nodes.map(width);
     const whole = wide[0] || 1;
@@ -60,6 +63,8 @@ export function plant(functions: Func[], nodes: Node[], isUp: boolean,
         c.value[i] = d[3] as number;
         c.error[i] = d[4] as number;
         c.samples[i] = d[5] as number;
+        c.low[i] = d[6] as number;
+        c.high[i] = d[7] as number;
         c.depth[i] = i === 0 ? 0 : (c.depth[parent] as number) + 1;
         c.x0[i] = i === 0 ? 0 : cursor[parent] as number;
         c.x1[i] = (c.x0[i] as number) + (wide[i] as number) / whole;
@@ -90,10 +95,10 @@ export function plant(functions: Func[], nodes: Node[], isUp: boolean,
     const forest: Forest = {
         functions, isUp, n, n_nodes: nodes.length, fn, ...c, children, cut,
         levels: [],
-        bValue: isDiff ? Float64Array.from(nodes, (d) => d[6] ?? 0) : undefined,
-        bSamples: isDiff ? Float64Array.from(nodes, (d) => d[9] ?? 0)
+        bValue: isDiff ? Float64Array.from(nodes, (d) => d[8] ?? 0) : undefined,
+        bSamples: isDiff ? Float64Array.from(nodes, (d) => d[11] ?? 0)
             : undefined,
-        bError: isDiff ? Float64Array.from(nodes, (d) => d[7] ?? 0) : undefined,
+        bError: isDiff ? Float64Array.from(nodes, (d) => d[9] ?? 0) : undefined,
     };
     forest.levels = levelsOf(forest);
     return forest;
@@ -120,5 +125,3 @@ export function pathTo(f: Forest, box: number): number[] {
 
 export const total = (sum: Sum, by: "bytes" | "blocks" | "samples") =>
     by === "bytes" ? sum.bytes : by === "blocks" ? sum.blocks : sum.samples;
-export const error = (sum: Sum, by: "bytes" | "blocks" | "samples") =>
-    by === "bytes" ? sum.bytes_se : by === "blocks" ? sum.blocks_se : 0;

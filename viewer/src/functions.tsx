@@ -3,9 +3,9 @@
 import type { Func, FunctionAnswer, FunctionsAnswer, Sum, TraceInfo } from
     "./answers";
 import { hasNoServer, query, useAnswer } from "./ask";
-import { error, total } from "./forest";
-import { Cell, Name, Region, Share, SumCells, SumHeads, SumLine,
-         Waiting, clean, cutName, nameOf, placeOf } from "./parts";
+import { total } from "./forest";
+import { Cell, ErrCell, Name, Region, Share, SumCells, SumHeads, SumLine,
+         Waiting, clean, cutName, errOf, nameOf, placeOf } from "./parts";
 import { Rows } from "./rows";
 import { focusOn, pick } from "./selection";
 import { SourceView } from "./source";
@@ -102,7 +102,7 @@ function Lines(props: { answer: FunctionAnswer; by: By; exact: boolean }) {
                         onClick={() => go({ line: String(l.line) })}>{l.line}
                     </button>}</th>
                 <Cell x={total(l.sum, by)} by={by} />
-                {!props.exact && <Cell x={error(l.sum, by)} by={by} dim />}
+                {!props.exact && <ErrCell err={errOf(l.sum, by)} by={by} />}
                 <Share part={total(l.sum, by)} of={total(answer.all, by)} />
             </tr>)}</tbody>
         </table></Region>

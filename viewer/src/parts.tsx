@@ -6,7 +6,8 @@ import type { Asked } from "./ask";
 import type { By } from "./state";
 import { bytesFigure, bytesText, countFigure, countText, percentText } from
     "./format";
-import { error, total } from "./forest";
+import type { Forest } from "./forest";
+import { total } from "./forest";
 
 /* ---- figures ---------------------------------------------------------- */
 
@@ -47,34 +48,48 @@ export function Share(props: { part: number; of: number; most?: number }) {
     </td>;
 }
 
-/* With fewer sampled blocks an error is told as a range (view/interval.h). */
-const FEW = 20;
-
-function range(s: Sum, by: By): [number, number] {
-    return by === "blocks" ? s.blocks_range : s.bytes_range;
+/* How far off an estimate may be: one standard error, or, of few samples, where
+ * the truth is with 95 %. The engine says which (view/interval.h). */
+export interface Err {
+    value: number;
+    se: number;
+    range: [number, number];
+    few: boolean;
 }
 
-const plusMinus = (x: number, by: By) =>
-    x > 0 ? ` ± ${valueText(x, by)}` : "";
-
-/* How far off an estimate may be. */
-function errorText(s: Sum, by: By): string {
-    const [low, high] = range(s, by);
-    if (s.n >= FEW || high <= low)
-        return plusMinus(error(s, by), by);
-    if (total(s, by) <= 0)
-        return ` (too few samples: at most ${valueText(high, by)})`;
-    return ` [${valueText(low, by)}, ${valueText(high, by)}]`;
+export function errOf(s: Sum, by: By): Err {
+    return by === "blocks" ? { value: s.blocks, se: s.blocks_se,
+                               range: s.blocks_range, few: s.blocks_few }
+        : by === "bytes" ? { value: s.bytes, se: s.bytes_se,
+                             range: s.bytes_range, few: s.bytes_few }
+        : { value: s.samples, se: 0, range: [0, 0], few: false };
 }
 
-function ErrorCell(props: { sum: Sum; by: By }) {
-    const { sum, by } = props;
-    const [low, high] = range(sum, by);
-    if (sum.n >= FEW || high <= low)
-        return <Cell x={error(sum, by)} by={by} dim />;
-    return <td class="n dim" title="the truth is there with 95 %">
-        {`${valueText(low, by)} – ${valueText(high, by)}`}
-    </td>;
+export function errAt(f: Forest, node: number): Err {
+    const low = f.low[node] as number;
+    const high = f.high[node] as number;
+    return { value: f.value[node] as number, se: f.error[node] as number,
+             range: [low, high], few: low !== 0 || high !== 0 };
+}
+
+/* The report's words (cli/analysis/errors.c). */
+export function errText(e: Err, by: By): string {
+    if (!e.few)
+        return e.se > 0 ? `± ${valueText(e.se, by)}` : "";
+    if (e.value === 0 && e.range[0] >= 0)
+        return `at most ${valueText(e.range[1], by)}`;
+    return `[${valueText(e.range[0], by)}, ${valueText(e.range[1], by)}]`;
+}
+
+const after = (text: string) => text === "" ? "" : " " + text;
+const errorText = (s: Sum, by: By) => after(errText(errOf(s, by), by));
+
+/* Under a heading of its sign. */
+export function ErrCell(props: { err: Err; by: By }) {
+    if (!props.err.few) return <Cell x={props.err.se} by={props.by} dim />;
+    return <td class="n dim"
+        title="few samples: the truth is there with 95 %">
+        {errText(props.err, props.by)}</td>;
 }
 
 /* A sum in words; the sampled blocks behind it are always said. */
@@ -125,7 +140,7 @@ export function SumCells(props: { sum: Sum; whole: Sum; exact: boolean;
     return <>
         <Cell x={total(sum, by)} by={by} />
         {!props.exact && by !== "samples" &&
-            <ErrorCell sum={sum} by={by} />}
+            <ErrCell err={errOf(sum, by)} by={by} />}
         <Share part={total(sum, by)} of={total(props.whole, by)}
             most={props.most ?? total(props.whole, by)} />
         {by === "blocks" ? <Cell x={sum.bytes} by="bytes" />

@@ -3,8 +3,8 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Func, Source, TraceInfo } from "./answers";
 import { query, useAnswer } from "./ask";
-import { error, total } from "./forest";
-import { Cell, Region, Waiting, clean } from "./parts";
+import { total } from "./forest";
+import { Cell, ErrCell, Region, Waiting, clean, errOf } from "./parts";
 import type { Params } from "./state";
 import { byOf, filterOf } from "./state";
 
@@ -33,7 +33,7 @@ function Lines(props: { source: Source; params: Params; line: number;
                         ref={number === props.line ? here : null}>
                         {sum ? <Cell x={total(sum, by)} by={by} /> : <td />}
                         {!props.exact && (sum
-                            ? <Cell x={error(sum, by)} by={by} dim /> : <td />)}
+                            ? <ErrCell err={errOf(sum, by)} by={by} /> : <td />)}
                         <td class="n dim">{number}</td>
                         <td class="code text"><bdi>{clean(text.replace(/\t/g,
                             "    "))}</bdi></td>

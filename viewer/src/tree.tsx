@@ -6,9 +6,9 @@ import type { Sum, TraceInfo, Tree } from "./answers";
 import { query, useAnswer } from "./ask";
 import { MIN_SHARE, focusQuery } from "./flame";
 import type { Forest } from "./forest";
-import { error, pathTo, plant, total } from "./forest";
-import { Cell, Choice, Name, Region, Share, SumLine, Waiting, valueText } from
-    "./parts";
+import { pathTo, plant, total } from "./forest";
+import { Cell, Choice, ErrCell, Name, Region, Share, SumLine, Waiting, errAt,
+         errOf, valueText } from "./parts";
 import { focusOn, pick } from "./selection";
 import type { By, Params } from "./state";
 import { byOf, filterOf, focusOf, go, one } from "./state";
@@ -83,7 +83,7 @@ function TreeRow(props: RowProps) {
             </span>
         </th>
         <Cell x={f.value[node] as number} by={by} />
-        {!props.exact && <Cell x={f.error[node] as number} by={by} dim />}
+        {!props.exact && <ErrCell err={errAt(f, node)} by={by} />}
         <Share part={f.value[node] as number} of={total(props.whole, by)} />
         <Cell x={f.self[node] as number} by={by} />
         {!props.exact && <Cell x={f.samples[node] as number} by="blocks" dim />}
@@ -202,7 +202,8 @@ function Table(props: { answer: Tree; params: Params; trace: TraceInfo;
                 </tbody>
                 <tfoot><tr class="whole"><th scope="row">Total</th>
                     <Cell x={total(answer.focus, by)} by={by} />
-                    {!exact && <Cell x={error(answer.focus, by)} by={by} dim />}
+                    {!exact && <ErrCell err={errOf(answer.focus, by)}
+                        by={by} />}
                     <td /><td />
                     {!exact && <Cell x={answer.focus.n} by="blocks" dim />}
                 </tr></tfoot>

@@ -157,16 +157,26 @@ watch_of(const struct alqi_cli_analysis *a)
     return a->options.watch;
 }
 
-/* The colours that count a live block at their last peak. */
+/* The colours at whose last peak a live block was live, whether or not they see
+ * it. */
 static inline unsigned
-at_peak_of(struct alqi_cli_analysis *a, uint64_t id,
-           const struct alqi_cli_life *b)
+moments_of(const struct alqi_cli_analysis *a, const struct alqi_cli_life *b)
 {
     unsigned colours = 0;
 
     for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
         if (b->epoch < a->epochs[k])
             colours |= 1u << k;
+    return colours;
+}
+
+/* The colours that count a live block at their last peak. */
+static inline unsigned
+at_peak_of(struct alqi_cli_analysis *a, uint64_t id,
+           const struct alqi_cli_life *b)
+{
+    unsigned colours = moments_of(a, b);
+
     if (colours != 0)
         colours &= alqi_cli_colours(&a->estimator, b->rate, b->length, id);
     return colours;
@@ -193,6 +203,7 @@ moment(struct alqi_cli_analysis *a, uint64_t us)
         alqi_cli_rss_peak(&a->rss, k, a->peak.paths[k].us);
     }
     a->held.at_peak &= ~better;
+    alqi_cli_churn_moment(&a->churn, better);
     if (ALQI_UNLIKELY(watch_of(a) != NULL))
         watch_of(a)->peak(watch_of(a)->arg, better);
 }
@@ -446,8 +457,8 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
             &a->shares, alqi_cli_notes_process(&a->notes), e->id,
             &(struct alqi_cli_shared){
                 .weight = w,
-                .colour_bytes =
-                    alqi_cli_weigh_colour(&a->estimator, a->rate, length).bytes,
+                .colour_weight =
+                    alqi_cli_weigh_colour(&a->estimator, a->rate, length),
                 .sample_bytes = alqi_cli_colour_bytes(&a->estimator, a->rate),
                 .colours =
                     alqi_cli_colours(&a->estimator, a->rate, length, e->id),
@@ -485,8 +496,8 @@ take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
           uint64_t us)
 {
     struct alqi_cli_life life;
-    struct alqi_cli_weight w;
-    double before = a->live_bytes, bytes;
+    struct alqi_cli_weight w, in_colour;
+    double before = a->live_bytes;
     unsigned colours;
 
     a->n_frees++;
@@ -498,12 +509,14 @@ take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     a->held = (struct alqi_cli_held){true, e->id, us,
                                      life, w,     at_peak_of(a, e->id, &life)};
     colours = alqi_cli_colours(&a->estimator, life.rate, life.length, e->id);
-    bytes = alqi_cli_weigh_colour(&a->estimator, life.rate, life.length).bytes;
-    alqi_view_peak_died(&a->peak, us, colours, bytes);
+    in_colour = alqi_cli_weigh_colour(&a->estimator, life.rate, life.length);
+    if (ALQI_LIKELY(alqi_cli_is_sampled(&a->estimator)))
+        alqi_cli_churn_gone(&a->churn, moments_of(a, &life), &w, &in_colour);
+    alqi_view_peak_died(&a->peak, us, colours, in_colour.bytes);
     if (ALQI_UNLIKELY(watch_of(a) != NULL))
         watch_of(a)->died(watch_of(a)->arg, e->id, us, life.time_us);
     if (ALQI_UNLIKELY(a->notes.n_processes > 0))
-        alqi_cli_shares_died(&a->shares, e->id, w.bytes, bytes, colours,
+        alqi_cli_shares_died(&a->shares, e->id, w.bytes, &in_colour, colours,
                              e->time_us);
     a->live_bytes = a->objects.n_alive == 0 ? 0 : before - w.bytes;
     alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
@@ -632,6 +645,21 @@ left_tell(const struct alqi_cli_analysis *a, uint64_t id,
         watch->chain(watch->arg, id, life_of(b, chain, us));
 }
 
+/* A block that was never freed is gone, from what churns, at the end. */
+static void
+churn_finish(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
+             const struct alqi_cli_weight *w, const struct alqi_cli_share *gone)
+{
+    struct alqi_cli_weight in_colour =
+        alqi_cli_weigh_colour(&a->estimator, b->rate, b->length);
+    unsigned colours = moments_of(a, b);
+
+    if (gone != NULL)
+        colours &= alqi_cli_share_at_peak(gone, a->moments);
+    if (alqi_cli_is_sampled(&a->estimator))
+        alqi_cli_churn_gone(&a->churn, colours, w, &in_colour);
+}
+
 /* Enters a block that was never freed. If its process has ended, its life
  * ended with it, and it counts for peaks before that only. */
 static void
@@ -654,6 +682,7 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
         if (!a->is_picture)
             alqi_cli_shares_left(&a->shares, id, &w, b.n_samples);
     }
+    churn_finish(a, &b, &w, gone);
     at_peak = at_peak_of(a, id, &b);
     if (gone != NULL)
         at_peak &= alqi_cli_share_at_peak(gone, a->moments);
@@ -676,44 +705,6 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
     alqi_cli_sum_add(&sums[LEFT], &w, life_us, b.n_samples);
     if (at_peak != 0)
         at_peak_enter(a, &a->sites[o->site].at_peak, id, &b, life_us, at_peak);
-}
-
-bool
-alqi_cli_is_thread(const struct alqi_cli_analysis *a, uint32_t thread)
-{
-    const char *wanted = a->options.thread;
-    char *end;
-    unsigned long index = strtoul(wanted, &end, 10);
-
-    if (end != wanted && *end == '\0')
-        return index == thread;
-    return strcmp(alqi_cli_names_text(a->names, a->notes.threads[thread].name),
-                  wanted) == 0;
-}
-
-/* Sums by thread. If one thread is wanted, the sites of all others are
- * cleared. */
-static void
-threads_sum(struct alqi_cli_analysis *a)
-{
-    uint32_t n = a->notes.threads_capacity;
-
-    a->by_thread = alqi_cli_realloc(NULL, n, sizeof *a->by_thread);
-    memset(a->by_thread, 0, n * sizeof *a->by_thread);
-    for (uint32_t i = 0; i < a->n_sites; i++) {
-        struct alqi_cli_site *site = &a->sites[i];
-
-        for (int m = 0; site->thread < n && m < ALQI_CLI_N_MEASURES; m++)
-            alqi_cli_sum_join(&a->by_thread[site->thread][m], &site->sums[m]);
-        if (a->options.thread == NULL ||
-            (site->thread < n && alqi_cli_is_thread(a, site->thread)))
-            continue;
-        memset(site->sums, 0, sizeof site->sums);
-        memset(&site->moves, 0, sizeof site->moves);
-    }
-    for (uint32_t i = 0; a->options.thread != NULL && i < n; i++)
-        a->n_threads_matched +=
-            a->notes.threads[i].is_seen && alqi_cli_is_thread(a, i);
 }
 
 static void
@@ -769,6 +760,17 @@ alqi_cli_analysis_total(struct alqi_cli_analysis *a)
     }
 }
 
+/* Where the peak was found, by how much more it may be. */
+static void
+lack_find(struct alqi_cli_analysis *a)
+{
+    double peak = alqi_view_peak_bytes(&a->peak);
+
+    if (peak > 0)
+        a->estimator.peak_lack =
+            alqi_cli_churn_lack(&a->churn, a->most_bytes - peak) / peak;
+}
+
 /* From the state at the end of the trace to measures and totals. Changes the
  * sites, so nothing can be taken afterwards. */
 static void
@@ -781,9 +783,10 @@ measures_make(struct alqi_cli_analysis *a)
     moment(a, a->end_us);
     while ((o = alqi_cli_objects_next(&a->objects, &at, &id)) != NULL)
         object_finish(a, id, o);
+    lack_find(a);
     for (uint32_t i = 0; i < a->n_sites; i++)
         site_finish(a, &a->sites[i]);
-    threads_sum(a);
+    alqi_cli_threads_sum(a);
     sites_merge(a);
     alqi_cli_analysis_total(a);
 }

@@ -7,6 +7,7 @@
 
 #include "cli/analysis/blocks.h"
 #include "cli/analysis/chains.h"
+#include "cli/analysis/churn.h"
 #include "cli/analysis/estimate.h"
 #include "cli/read/input.h"
 #include "cli/read/names.h"
@@ -180,8 +181,9 @@ struct alqi_cli_analysis {
     double live_bytes;
     /* largest live_bytes, of the timeline: not the estimate of the peak */
     double most_bytes;
-    /* the search for each colour's peak */
+    /* the search for each colour's peak, and what came and went there */
     struct alqi_view_peak peak;
+    struct alqi_cli_churn churn;
     /* by colour: how often its peak was moved so far */
     uint64_t moments[ALQI_VIEW_COLOURS];
     /* by colour: number of the epoch of its last peak (analysis.c) */
@@ -223,6 +225,8 @@ alqi_cli_peak_last_us(const struct alqi_cli_analysis *analysis)
 /* Whether options.thread means this one. */
 bool alqi_cli_is_thread(const struct alqi_cli_analysis *analysis,
                         uint32_t thread);
+/* Fills by_thread; of one wanted thread, clears the sites of all others. */
+void alqi_cli_threads_sum(struct alqi_cli_analysis *analysis);
 
 /* Reads the whole input.  The input must outlive the analysis. */
 void alqi_cli_analysis_run(struct alqi_cli_analysis *analysis,

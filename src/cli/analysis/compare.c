@@ -62,10 +62,7 @@ alqi_cli_change_interval(const struct alqi_cli_comparison *c,
     }
     a = alqi_cli_bytes_interval(&c->a->analysis.estimator, &change->a);
     b = alqi_cli_bytes_interval(&c->b->analysis.estimator, &change->b);
-    out.low -= hypot(change->b.bytes - b.low, a.high - change->a.bytes);
-    out.high += hypot(b.high - change->b.bytes, change->a.bytes - a.low);
-    out.effective = fmin(a.effective, b.effective);
-    return out;
+    return alqi_view_interval_between(change->a.bytes, &a, change->b.bytes, &b);
 }
 
 /* ---- names to match by --------------------------------------------------- */

@@ -13,10 +13,11 @@
 /* The widest that a column of percents takes. */
 static const double PERCENT_MOST = 9999;
 
-/* Without a sample there is still an upper end: blocks that nobody saw. */
-struct alqi_cli_error_text
-alqi_cli_error_of_bytes(const struct alqi_cli_estimator *e,
-                        const struct alqi_cli_sum *s)
+/* Bytes divided by `by`, in the unit that is left. Without a sample there is
+ * still an upper end: blocks that nobody saw. */
+static struct alqi_cli_error_text
+of_bytes(const struct alqi_cli_estimator *e, const struct alqi_cli_sum *s,
+         double by, const char *unit)
 {
     struct alqi_view_interval x = alqi_cli_bytes_interval(e, s);
     struct alqi_cli_error_text out = {""};
@@ -24,16 +25,31 @@ alqi_cli_error_of_bytes(const struct alqi_cli_estimator *e,
     if (!alqi_cli_is_sampled(e))
         return out;
     if (s->objects == 0)
-        snprintf(out.text, sizeof out.text, "at most %s",
-                 alqi_cli_text_bytes(x.high).text);
+        snprintf(out.text, sizeof out.text, "at most %s%s",
+                 alqi_cli_text_bytes(x.high / by).text, unit);
     else if (alqi_view_is_few(&x))
-        snprintf(out.text, sizeof out.text, "[%s, %s]",
-                 alqi_cli_text_bytes(x.low).text,
-                 alqi_cli_text_bytes(x.high).text);
+        snprintf(out.text, sizeof out.text, "[%s%s, %s%s]",
+                 alqi_cli_text_bytes(x.low / by).text, unit,
+                 alqi_cli_text_bytes(x.high / by).text, unit);
     else
-        snprintf(out.text, sizeof out.text, "± %s",
-                 alqi_cli_text_bytes(alqi_cli_stderr(s->bytes_var)).text);
+        snprintf(out.text, sizeof out.text, "± %s%s",
+                 alqi_cli_text_bytes(alqi_cli_stderr(s->bytes_var) / by).text,
+                 unit);
     return out;
+}
+
+struct alqi_cli_error_text
+alqi_cli_error_of_bytes(const struct alqi_cli_estimator *e,
+                        const struct alqi_cli_sum *s)
+{
+    return of_bytes(e, s, 1, "");
+}
+
+struct alqi_cli_error_text
+alqi_cli_error_of_rate(const struct alqi_cli_estimator *e,
+                       const struct alqi_cli_sum *s, double seconds)
+{
+    return of_bytes(e, s, seconds, "/s");
 }
 
 struct alqi_cli_error_text
@@ -64,9 +80,9 @@ alqi_cli_error_percent(const struct alqi_cli_estimator *e,
 {
     struct alqi_view_interval x = alqi_cli_bytes_interval(e, s);
     struct alqi_cli_error_text out = {""};
-    double percent = s->bytes > 0 ? 100 / s->bytes : 0;
+    double percent = 100 / s->bytes;
 
-    if (!alqi_cli_is_sampled(e))
+    if (!alqi_cli_is_sampled(e) || !(s->bytes > 0))
         return out;
     if (alqi_view_is_few(&x))
         snprintf(out.text, sizeof out.text, "-%.0f+%.0f%%",

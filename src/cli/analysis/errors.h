@@ -17,11 +17,15 @@ struct alqi_cli_error_text {
 struct alqi_cli_error_text
 alqi_cli_error_of_bytes(const struct alqi_cli_estimator *estimator,
                         const struct alqi_cli_sum *sum);
+/* The same of bytes allocated in so many seconds: "± 1.2 MiB/s". */
+struct alqi_cli_error_text
+alqi_cli_error_of_rate(const struct alqi_cli_estimator *estimator,
+                       const struct alqi_cli_sum *sum, double seconds);
 /* "±3%", "[1.2K, 3.4K]"; of no sample "". */
 struct alqi_cli_error_text
 alqi_cli_error_of_objects(const struct alqi_cli_estimator *estimator,
                           const struct alqi_cli_sum *sum);
-/* The error of the bytes in percent of them: "3%", "-40+120%". */
+/* The error of the bytes in percent of them: "3%", "-40+120%"; of none "". */
 struct alqi_cli_error_text
 alqi_cli_error_percent(const struct alqi_cli_estimator *estimator,
                        const struct alqi_cli_sum *sum);

@@ -230,6 +230,29 @@ alqi_cli_sum_join(struct alqi_cli_sum *s, const struct alqi_cli_sum *other)
         s->largest_bytes = other->largest_bytes;
     s->n_blocks += other->n_blocks;
     s->n_samples += other->n_samples;
+    s->is_peak |= other->is_peak;
+}
+
+/* Rounding may leave less than nothing of a block that was in both. */
+void
+alqi_cli_sum_since(struct alqi_cli_sum *s, const struct alqi_cli_sum *earlier)
+{
+    if (s->n_blocks == earlier->n_blocks) {
+        *s = (struct alqi_cli_sum){.largest_bytes = s->largest_bytes};
+        return;
+    }
+    s->bytes -= earlier->bytes;
+    s->bytes_var -= earlier->bytes_var;
+    s->bytes_third -= earlier->bytes_third;
+    s->objects -= earlier->objects;
+    s->objects_var -= earlier->objects_var;
+    s->objects_third -= earlier->objects_third;
+    s->seen_bytes -= earlier->seen_bytes;
+    s->seen_objects -= earlier->seen_objects;
+    s->life_us -= earlier->life_us;
+    s->null_var -= earlier->null_var;
+    s->n_blocks -= earlier->n_blocks;
+    s->n_samples -= earlier->n_samples;
 }
 
 /* From the sum over the colours to their mean: variances fall by the square.
@@ -239,6 +262,7 @@ alqi_cli_sum_of_colours(struct alqi_cli_sum *s)
 {
     const double n = ALQI_VIEW_COLOURS;
 
+    s->is_peak = true;
     s->bytes /= n;
     s->bytes_var /= n * n;
     s->bytes_third /= n * n * n;
@@ -268,6 +292,7 @@ alqi_cli_bytes_interval(const struct alqi_cli_estimator *e,
         .third = s->bytes_third,
         .seen = s->seen_bytes,
         .most = alqi_cli_is_sampled(e) ? e->word_bytes / e->least_lambda : 0,
+        .peak = s->is_peak ? 1 + e->peak_lack : 0,
     };
 
     return alqi_view_interval(&m);
@@ -286,6 +311,7 @@ alqi_cli_objects_interval(const struct alqi_cli_estimator *e,
         .most = alqi_cli_is_sampled(e)
                     ? alqi_view_least_weight(e->least_lambda, e->is_bytes)
                     : 0,
+        .peak = s->is_peak ? 1 + e->peak_lack : 0,
     };
 
     return alqi_view_interval(&m);

@@ -40,6 +40,9 @@ struct alqi_cli_estimator {
     double least_lambda;
     /* of the colours (view/peak.h) */
     uint64_t colour_seed;
+    /* by what share of it the peak may lie above its estimate (churn.h); 0
+     * until the trace has been read */
+    double peak_lack;
     /* of the trace to compare with; 0: there is none */
     double other_lambda;
     /* false: the header's rate is not in (0, 1] */
@@ -88,6 +91,8 @@ struct alqi_cli_sum {
     uint64_t n_blocks;
     /* samples in those blocks */
     uint64_t n_samples;
+    /* what was live at the peak */
+    bool is_peak;
 };
 
 void alqi_cli_estimator_init(struct alqi_cli_estimator *estimator,
@@ -183,6 +188,10 @@ alqi_cli_sum_add(struct alqi_cli_sum *sum, const struct alqi_cli_weight *weight,
 
 void alqi_cli_sum_join(struct alqi_cli_sum *sum,
                        const struct alqi_cli_sum *other);
+/* Takes away what the sum had earlier: blocks of it alone, all of them still in
+ * it. largest_bytes stays. */
+void alqi_cli_sum_since(struct alqi_cli_sum *sum,
+                        const struct alqi_cli_sum *earlier);
 /* From what its colours stand for to their mean. */
 void alqi_cli_sum_of_colours(struct alqi_cli_sum *sum);
 

@@ -103,6 +103,7 @@ row_sum(const struct sifter *s, uint32_t block, uint32_t i, bool is_peak)
         .null_var = is_on_both ? 0 : w->bytes_var,
         .n_blocks = stand.n,
         .n_samples = stand.n_samples,
+        .is_peak = is_peak,
     };
 }
 

@@ -30,6 +30,17 @@ share_at(struct alqi_cli_shares *s, uint32_t process)
     return &s->shares[process];
 }
 
+/* Keeps what is live of the colours whose best moment this is. */
+static void
+share_moment(struct alqi_cli_share *share, uint64_t us)
+{
+    unsigned better = alqi_view_peak_moment(&share->peak, us);
+
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        if ((better >> k & 1) != 0)
+            share->at_peak[k] = share->now[k];
+}
+
 void
 alqi_cli_shares_born(struct alqi_cli_shares *s, uint32_t process, uint64_t id,
                      const struct alqi_cli_shared *b)
@@ -43,26 +54,35 @@ alqi_cli_shares_born(struct alqi_cli_shares *s, uint32_t process, uint64_t id,
     alqi_cli_sum_add(&share->allocated, &b->weight, 0, b->n_samples);
     share->n_now++;
     share->now_bytes += b->weight.bytes;
-    alqi_view_peak_moment(&share->peak, b->time_us);
-    alqi_view_peak_born(&share->peak, b->time_us, b->colours, b->colour_bytes,
-                        b->sample_bytes);
+    share_moment(share, b->time_us);
+    alqi_view_peak_born(&share->peak, b->time_us, b->colours,
+                        b->colour_weight.bytes, b->sample_bytes);
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        if ((b->colours >> k & 1) != 0)
+            alqi_cli_sum_add(&share->now[k], &b->colour_weight, 0, 0);
 }
 
 void
 alqi_cli_shares_died(struct alqi_cli_shares *s, uint64_t id, double bytes,
-                     double colour_bytes, unsigned colours, uint64_t time_us)
+                     const struct alqi_cli_weight *colour_weight,
+                     unsigned colours, uint64_t time_us)
 {
     struct alqi_cli_share *share;
+    struct alqi_cli_sum gone = {0};
     uint64_t process;
 
+    alqi_cli_sum_add(&gone, colour_weight, 0, 0);
     if (!alqi_base_map_take(&s->process_of, id, &process))
         return;
     share = &s->shares[process];
     share->last_us = time_us;
     share->n_now--;
     share->now_bytes = share->n_now == 0 ? 0 : share->now_bytes - bytes;
-    alqi_view_peak_moment(&share->peak, time_us);
-    alqi_view_peak_died(&share->peak, time_us, colours, colour_bytes);
+    share_moment(share, time_us);
+    alqi_view_peak_died(&share->peak, time_us, colours, colour_weight->bytes);
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        if ((colours >> k & 1) != 0)
+            alqi_cli_sum_since(&share->now[k], &gone);
 }
 
 const struct alqi_cli_share *
@@ -95,13 +115,17 @@ alqi_cli_share_at_peak(const struct alqi_cli_share *share,
 
 /* Its last state lasts until the process has ended, so it may be the peak.
  * Works on a copy. */
-double
-alqi_cli_share_peak_bytes(const struct alqi_cli_share *share)
+struct alqi_cli_sum
+alqi_cli_share_peak(const struct alqi_cli_share *share)
 {
-    struct alqi_view_peak peak = share->peak;
+    struct alqi_cli_share last = *share;
+    struct alqi_cli_sum sum = {0};
 
-    alqi_view_peak_moment(&peak, UINT64_MAX);
-    return alqi_view_peak_bytes(&peak);
+    share_moment(&last, UINT64_MAX);
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        alqi_cli_sum_join(&sum, &last.at_peak[k]);
+    alqi_cli_sum_of_colours(&sum);
+    return sum;
 }
 
 const struct alqi_cli_share *

@@ -16,6 +16,8 @@ struct alqi_cli_share {
     double now_bytes;
     /* of this process alone */
     struct alqi_view_peak peak;
+    /* by colour: what is live now, and what was at its moment of the peak */
+    struct alqi_cli_sum now[ALQI_VIEW_COLOURS], at_peak[ALQI_VIEW_COLOURS];
     uint64_t n_now; /* sampled blocks alive now */
     /* of its allocations and frees, since 1970 */
     uint64_t first_us, last_us;
@@ -31,8 +33,9 @@ struct alqi_cli_share {
 struct alqi_cli_shared {
     /* what it stands for */
     struct alqi_cli_weight weight;
-    /* weights of the peak search (view/peak.h) */
-    double colour_bytes, sample_bytes;
+    /* the same in a colour; bytes of a sample there (view/peak.h) */
+    struct alqi_cli_weight colour_weight;
+    double sample_bytes;
     /* bits: colours that see the block */
     unsigned colours;
     /* its samples; time of its birth, since 1970 */
@@ -52,11 +55,12 @@ void alqi_cli_shares_free(struct alqi_cli_shares *shares);
 /* A block was born in that process. Ends the command without memory. */
 void alqi_cli_shares_born(struct alqi_cli_shares *shares, uint32_t process,
                           uint64_t id, const struct alqi_cli_shared *block);
-/* A block died. bytes and colour_bytes are those of its birth. Unknown ids are
+/* A block died. bytes and colour_weight are those of its birth. Unknown ids are
  * ignored. */
 void alqi_cli_shares_died(struct alqi_cli_shares *shares, uint64_t id,
-                          double bytes, double colour_bytes, unsigned colours,
-                          uint64_t time_us);
+                          double bytes,
+                          const struct alqi_cli_weight *colour_weight,
+                          unsigned colours, uint64_t time_us);
 /* The process ended, after so many moments of each colour.  Returns its share,
  * with what it held; NULL: it had ended. */
 const struct alqi_cli_share *
@@ -65,8 +69,8 @@ alqi_cli_shares_gone(struct alqi_cli_shares *shares, uint32_t process,
 /* The colours for which it was there at the last moment. */
 unsigned alqi_cli_share_at_peak(const struct alqi_cli_share *share,
                                 const uint64_t *moments);
-/* The estimate of the most bytes that it had live. */
-double alqi_cli_share_peak_bytes(const struct alqi_cli_share *share);
+/* What it had live when it had the most; its samples are not counted. */
+struct alqi_cli_sum alqi_cli_share_peak(const struct alqi_cli_share *share);
 
 /* The process of a block that is alive, if it ended; else NULL. */
 const struct alqi_cli_share *

@@ -54,17 +54,17 @@ child(struct alqi_cli_tree *t, uint32_t parent, const struct alqi_cli_frame *f)
     return t->n_nodes++;
 }
 
-/* Adds a site's bytes to each node on its path. */
+/* Adds a site's sum to each node on its path. */
 static void
 site_enter(struct alqi_cli_tree *t, const struct alqi_cli_frame *frames,
-           uint32_t n, double bytes)
+           uint32_t n, const struct alqi_cli_sum *sum)
 {
     uint32_t node = 0;
 
-    t->nodes[0].bytes += bytes;
+    alqi_cli_sum_join(&t->nodes[0].sum, sum);
     for (uint32_t i = 0; i < n; i++) {
         node = child(t, node, &frames[i]);
-        t->nodes[node].bytes += bytes;
+        alqi_cli_sum_join(&t->nodes[node].sum, sum);
     }
 }
 
@@ -75,9 +75,10 @@ compare(const void *left, const void *right, void *arg)
     const struct alqi_cli_tree *t = arg;
     uint32_t a = *(const uint32_t *)left;
     uint32_t b = *(const uint32_t *)right;
+    double x = t->nodes[a].sum.bytes, y = t->nodes[b].sum.bytes;
 
-    if (t->nodes[a].bytes != t->nodes[b].bytes)
-        return t->nodes[a].bytes > t->nodes[b].bytes ? -1 : 1;
+    if (x != y)
+        return x > y ? -1 : 1;
     return a < b ? -1 : a > b;
 }
 
@@ -110,7 +111,7 @@ alqi_cli_tree_make(struct alqi_cli_tree *t, struct alqi_cli_analysis *analysis,
 
     *t = (struct alqi_cli_tree){.n_nodes = 1, .keys = {.n_words = 4}};
     t->nodes = alqi_cli_grow(NULL, 0, sizeof *t->nodes);
-    t->nodes[0] = (struct alqi_cli_tree_node){.bytes = 0};
+    t->nodes[0] = (struct alqi_cli_tree_node){.parent = 0};
     for (uint32_t i = 0; i < analysis->n_sites; i++) {
         const struct alqi_cli_site *site = &analysis->sites[i];
         uint32_t n;
@@ -123,7 +124,7 @@ alqi_cli_tree_make(struct alqi_cli_tree *t, struct alqi_cli_analysis *analysis,
         if (kind == ALQI_CLI_BOTTOM_UP)
             alqi_cli_frames_turn(frames, n);
         n = alqi_cli_fold_recursion(frames, n);
-        site_enter(t, frames, n, site->sums[measure].bytes);
+        site_enter(t, frames, n, &site->sums[measure]);
     }
     free(frames);
     room = alqi_cli_realloc(NULL, t->n_nodes, sizeof *room);

@@ -21,7 +21,7 @@ struct alqi_cli_tree_node {
     /* zeros in the root */
     struct alqi_cli_frame frame;
     /* of the measure, children included */
-    double bytes;
+    struct alqi_cli_sum sum;
     /* the node above; 0 in the root */
     uint32_t parent;
     /* 0: none; children are in order of size */

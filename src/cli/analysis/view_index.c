@@ -543,6 +543,7 @@ meta_of(struct alqi_cli_view_indexer *x, const char *name, const char *damage)
         .peak_us = {a->peak.paths[0].us, a->peak.paths[1].us,
                     a->peak.paths[2].us},
         .peak_bytes = a->totals[ALQI_CLI_PEAK].bytes,
+        .peak_lack = a->estimator.peak_lack,
         .rate = a->info->rate,
         .lambda = a->estimator.lambda,
         .least_lambda = a->estimator.least_lambda,

@@ -23,7 +23,7 @@ put_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-/* Six columns for each measure, in the measures' order. */
+/* Ten columns for each measure, in the measures' order. */
 static void
 put_header(FILE *out)
 {
@@ -32,9 +32,10 @@ put_header(FILE *out)
         const char *name = alqi_cli_measure_name((enum alqi_cli_measure)m);
 
         fprintf(out,
-                ",%s_bytes,%s_bytes_stderr,%s_objects,%s_objects_stderr,"
+                ",%s_bytes,%s_bytes_stderr,%s_bytes_low,%s_bytes_high,"
+                "%s_objects,%s_objects_stderr,%s_objects_low,%s_objects_high,"
                 "%s_samples,%s_average_life_us",
-                name, name, name, name, name, name);
+                name, name, name, name, name, name, name, name, name, name);
     }
     fputc('\n', out);
 }
@@ -61,14 +62,26 @@ column_make(const struct alqi_cli_export *x,
                              groups->n_groups, total->objects)};
 }
 
-/* The six cells of one measure. */
+/* One estimate: itself, its standard error, its interval. */
 static void
-put_sum(FILE *out, const struct alqi_cli_sum *s, int64_t bytes, int64_t objects)
+put_estimate(FILE *out, int64_t estimate, double variance,
+             const struct alqi_view_interval *x)
 {
-    fprintf(out, ",%" PRId64 ",%.0f,%" PRId64 ",%.0f,%" PRIu64 ",%.0f", bytes,
-            alqi_cli_stderr(s->bytes_var), objects,
-            alqi_cli_stderr(s->objects_var), s->n_samples,
-            alqi_cli_mean_life_us(s));
+    fprintf(out, ",%" PRId64 ",%.0f,%.0f,%.0f", estimate,
+            alqi_cli_stderr(variance), x->low, x->high);
+}
+
+/* The ten cells of one measure. */
+static void
+put_sum(FILE *out, const struct alqi_cli_estimator *e,
+        const struct alqi_cli_sum *s, int64_t bytes, int64_t objects)
+{
+    struct alqi_view_interval of_bytes = alqi_cli_bytes_interval(e, s);
+    struct alqi_view_interval of_objects = alqi_cli_objects_interval(e, s);
+
+    put_estimate(out, bytes, s->bytes_var, &of_bytes);
+    put_estimate(out, objects, s->objects_var, &of_objects);
+    fprintf(out, ",%" PRIu64 ",%.0f", s->n_samples, alqi_cli_mean_life_us(s));
 }
 
 /* The columns of names; those that the grouping does not tell are empty, and
@@ -104,8 +117,8 @@ alqi_cli_export_csv(struct alqi_cli_export *export, FILE *out)
     for (uint32_t i = 0; i < groups.n_groups; i++) {
         put_names(export, &groups.groups[i], out);
         for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
-            put_sum(out, &groups.groups[i].sums[m], columns[m].bytes[i],
-                    columns[m].objects[i]);
+            put_sum(out, &export->analysis.estimator, &groups.groups[i].sums[m],
+                    columns[m].bytes[i], columns[m].objects[i]);
         fputc('\n', out);
     }
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++) {

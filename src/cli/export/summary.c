@@ -12,6 +12,7 @@
 #include "cli/analysis/apportion.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/page.h"
+#include "cli/analysis/errors.h"
 #include "cli/analysis/remarks.h"
 #include "cli/report/draw.h"
 #include "cli/export/summary.h"
@@ -173,12 +174,12 @@ total(const struct alqi_cli_summary *s, enum alqi_cli_measure measure,
             alqi_cli_measure_name(measure), label);
     alqi_cli_summary_bytes(s->out, alqi_cli_whole(sum->bytes));
     if (is_sampled)
-        fprintf(s->out, "<td class=n>± %s",
-                alqi_cli_text_bytes(alqi_cli_stderr(sum->bytes_var)).text);
+        fprintf(s->out, "<td class=n>%s",
+                alqi_cli_error_of_bytes(&a->estimator, sum).text);
     alqi_cli_summary_objects(s->out, alqi_cli_whole(sum->objects));
     if (is_sampled)
-        fprintf(s->out, "<td class=n>± %s",
-                alqi_cli_text_count(alqi_cli_stderr(sum->objects_var)).text);
+        fprintf(s->out, "<td class=n>%s",
+                alqi_cli_error_of_objects(&a->estimator, sum).text);
     fprintf(s->out, "<td class=remark>%s\n", remark);
 }
 
@@ -194,7 +195,8 @@ totals_head(const struct alqi_cli_summary *s)
             "<caption>%s</caption>\n<thead><tr><td>"
             "<th scope=col class=n>bytes%s"
             "<th scope=col class=n>blocks%s<td></thead>\n<tbody>\n",
-            is_sampled ? "Estimates; ± is one standard error."
+            is_sampled
+                ? "Estimates; ± is one standard error, [a, b] a 95% interval."
             : alqi_cli_is_exact(&s->export->analysis)
                 ? "Every block was counted."
                 : "Every block that was recorded was counted.",

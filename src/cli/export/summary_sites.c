@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/analysis/apportion.h"
+#include "cli/analysis/errors.h"
 #include "cli/tool/cli.h"
 #include "cli/report/draw.h"
 #include "cli/export/summary.h"
@@ -56,13 +57,13 @@ figures_make(struct table *t)
                                       g->n_groups, total->objects);
 }
 
-/* A cell with one standard error; exact figures have no such column. */
+/* A cell with the error; exact figures have no such column. */
 static void
 put_error(const struct table *t, const struct alqi_cli_sum *s)
 {
     if (is_sampled(t))
-        fprintf(t->summary->out, "<td class=n>± %s",
-                alqi_cli_text_bytes(alqi_cli_stderr(s->bytes_var)).text);
+        fprintf(t->summary->out, "<td class=n>%s",
+                alqi_cli_error_of_bytes(&analysis_of(t)->estimator, s).text);
 }
 
 /* A cell with a percentage and a bar. */

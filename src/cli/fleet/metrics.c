@@ -78,14 +78,42 @@ not_less(uint64_t *before, double now)
     return *before;
 }
 
-/* Sums of all blocks; a gauge has its standard error beside it, as a scraper
- * has no other way to know it. */
+/* A gauge with its standard error and the ends of its interval beside it, as a
+ * scraper has no other way to know them. */
+static void
+estimate(FILE *out, const char *name, const char *help, double value,
+         double variance, const struct alqi_view_interval *x)
+{
+    char key[64], about[128];
+
+    real(out, name, "gauge", help, value);
+    snprintf(key, sizeof key, "%s_standard_error", name);
+    snprintf(about, sizeof about, "Standard error of %s.", name);
+    real(out, key, "gauge", about, alqi_cli_stderr(variance));
+    snprintf(key, sizeof key, "%s_low", name);
+    snprintf(about, sizeof about, "Lower end of the 95%% interval of %s.",
+             name);
+    real(out, key, "gauge", about, x->low);
+    snprintf(key, sizeof key, "%s_high", name);
+    snprintf(about, sizeof about, "Upper end of the 95%% interval of %s.",
+             name);
+    real(out, key, "gauge", about, x->high);
+}
+
+/* Sums of all blocks. */
 static void
 estimates(struct alqi_cli_metrics *m, const struct alqi_cli_analysis *a,
           FILE *out)
 {
     const struct alqi_cli_sum *all = &a->totals[ALQI_CLI_ALLOCATED];
     const struct alqi_cli_sum *live = &a->totals[ALQI_CLI_LIVE];
+    const struct alqi_cli_sum *peak = &a->totals[ALQI_CLI_PEAK];
+    struct alqi_view_interval live_bytes =
+                                  alqi_cli_bytes_interval(&a->estimator, live),
+                              live_objects = alqi_cli_objects_interval(
+                                  &a->estimator, live),
+                              peak_bytes =
+                                  alqi_cli_bytes_interval(&a->estimator, peak);
 
     whole(out, "aliquot_allocated_bytes_total", "counter",
           "Bytes allocated since recording began, an estimate.",
@@ -93,19 +121,15 @@ estimates(struct alqi_cli_metrics *m, const struct alqi_cli_analysis *a,
     whole(out, "aliquot_allocated_objects_total", "counter",
           "Blocks allocated since recording began, an estimate.",
           not_less(&m->allocated_objects, all->objects));
-    real(out, "aliquot_live_bytes", "gauge",
-         "Bytes in blocks that are not freed, an estimate.", live->bytes);
-    real(out, "aliquot_live_bytes_standard_error", "gauge",
-         "Standard error of aliquot_live_bytes.",
-         alqi_cli_stderr(live->bytes_var));
-    real(out, "aliquot_live_objects", "gauge",
-         "Blocks that are not freed, an estimate.", live->objects);
-    real(out, "aliquot_live_objects_standard_error", "gauge",
-         "Standard error of aliquot_live_objects.",
-         alqi_cli_stderr(live->objects_var));
-    real(out, "aliquot_peak_live_bytes", "gauge",
-         "Most bytes that were live at any time, an estimate.",
-         a->totals[ALQI_CLI_PEAK].bytes);
+    estimate(out, "aliquot_live_bytes",
+             "Bytes in blocks that are not freed, an estimate.", live->bytes,
+             live->bytes_var, &live_bytes);
+    estimate(out, "aliquot_live_objects",
+             "Blocks that are not freed, an estimate.", live->objects,
+             live->objects_var, &live_objects);
+    estimate(out, "aliquot_peak_live_bytes",
+             "Most bytes that were live at any time, an estimate.", peak->bytes,
+             peak->bytes_var, &peak_bytes);
 }
 
 /* The counters whose keys begin so, or, of "", those of no other family. */

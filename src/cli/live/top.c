@@ -133,7 +133,7 @@ void
 alqi_cli_top_tree_renew(struct alqi_cli_top *top)
 {
     struct alqi_cli_top_part *p = alqi_cli_top_now(top);
-    struct alqi_cli_top_recent recent = {p->recent, p->recent_var, p->n_recent};
+    struct alqi_cli_top_recent recent = {p->recent, p->n_recent};
 
     if (top->has_tree &&
         (top->tree.view != top->view || top->tree.grouping != top->grouping ||

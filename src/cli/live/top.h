@@ -29,9 +29,9 @@ struct alqi_cli_top_past {
     uint64_t us; /* monotonic */
     /* sites there were; later ones had nothing */
     uint32_t n;
-    double *bytes, *bytes_var;
+    struct alqi_cli_sum *sums;
     /* of all sites */
-    double all, all_var;
+    struct alqi_cli_sum all;
 };
 
 struct alqi_cli_top_counts {
@@ -67,10 +67,10 @@ struct alqi_cli_top_part {
     bool has_picture;
     struct alqi_cli_top_past pasts[ALQI_CLI_TOP_PASTS]; /* the oldest first */
     uint32_t n_pasts;
-    double *recent, *recent_var;       /* allocated since pasts[0] */
-    uint32_t n_recent;                 /* sites of recent, by place */
-    double recent_all, recent_all_var; /* the same of all sites */
-    uint64_t recent_us;                /* how long that is; 0: not known */
+    struct alqi_cli_sum *recent;    /* allocated since pasts[0] */
+    uint32_t n_recent;              /* sites of recent, by place */
+    struct alqi_cli_sum recent_all; /* the same of all sites */
+    uint64_t recent_us;             /* how long that is; 0: not known */
     bool is_resumed; /* it did not sample: no moment is kept yet */
 };
 

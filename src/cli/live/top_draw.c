@@ -1,7 +1,7 @@
 /* top_draw.c -- the lines of `aliquot top`
  *
  *   aliquot top: server (4711), up 12m, malloc   sampling one in 512 KiB
- *   live 1.42 GiB ± 31 MiB, peak 1.61 GiB at 4m12s, RSS 1.7 GiB
+ *   live 1.42 GiB ± 31 MiB, peak 1.61 GiB ± 33 MiB at 4m12s, RSS 1.7 GiB
  *   allocated 9.1 GiB ± 70 MiB, 12 MiB/s ± 1.1 MiB/s
  *   18.2 k sampled blocks, 17.1 k freed, none dropped; by live, by function
  *
@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "cli/tool/cli.h"
+#include "cli/analysis/errors.h"
 #include "cli/convert/codes.h"
 #include "cli/report/draw.h"
 #include "cli/tool/rate.h"
@@ -58,11 +59,11 @@ static const struct {
     int sort; /* the key that it is sorted by; -1: none */
 } column_list[COLUMNS] = {
     [COLUMN_LIVE] = {"LIVE", 10, 0, ALQI_CLI_TOP_BY_LIVE},
-    [COLUMN_LIVE_ERROR] = {"±", 6, 0, -1},
+    [COLUMN_LIVE_ERROR] = {"±", 10, 0, -1},
     [COLUMN_SHARE] = {"SHARE", 7, 3, -1},
     [COLUMN_COUNT] = {"BLOCKS", 8, 2, ALQI_CLI_TOP_BY_COUNT},
     [COLUMN_RATE] = {"RATE/S", 10, 0, ALQI_CLI_TOP_BY_RATE},
-    [COLUMN_RATE_ERROR] = {"±", 6, 4, -1},
+    [COLUMN_RATE_ERROR] = {"±", 10, 4, -1},
     [COLUMN_PEAK] = {"PEAK", 10, 1, ALQI_CLI_TOP_BY_PEAK},
     [COLUMN_ALLOCATED] = {"ALLOCATED", 11, 5, ALQI_CLI_TOP_BY_ALLOCATED},
     [COLUMN_SAMPLES] = {"SAMPLES", 8, 2, -1},
@@ -88,13 +89,6 @@ is_shown(const struct alqi_cli_top *top, enum column c)
 }
 
 /* ---- the head ------------------------------------------------------------ */
-
-/* One standard error, as a size. */
-static struct alqi_cli_text
-error_text(double variance)
-{
-    return alqi_cli_text_bytes(alqi_cli_stderr(variance));
-}
 
 /* What the process does, in words; text is left alone when it is not known. */
 static void
@@ -160,14 +154,18 @@ head_program(const struct alqi_cli_top *top)
     alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "\n");
 }
 
-/* " ± x", where something is estimated. */
+/* A size with its error, where it is estimated, behind what is in the text. */
 static void
-error_put(const struct alqi_cli_top_part *p, double variance, const char *unit,
-          char *text, size_t n_text)
+bytes_put(char *text, size_t n_text, const char *name,
+          const struct alqi_cli_top_part *p, const struct alqi_cli_sum *s)
 {
-    text[0] = '\0';
-    if (is_sampled(p))
-        snprintf(text, n_text, " ± %s%s", error_text(variance).text, unit);
+    struct alqi_cli_error_text error =
+        alqi_cli_error_of_bytes(&p->picture.estimator, s);
+    size_t n = strlen(text);
+
+    snprintf(text + n, n_text - n, "%s%s%s%s", name,
+             alqi_cli_text_bytes(s->bytes).text,
+             error.text[0] != '\0' ? " " : "", error.text);
 }
 
 /* Line 2: what is live, the peak, and what the system counts. */
@@ -176,17 +174,18 @@ head_live(const struct alqi_cli_top *top)
 {
     const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
     const struct alqi_cli_analysis *a = &p->picture;
-    const struct alqi_cli_sum *live = &a->totals[ALQI_CLI_LIVE];
     int left = top->term.width;
-    char text[400] = "live -", error[64];
+    char text[400] = "";
     size_t n;
 
     if (p->has_picture) {
-        error_put(p, live->bytes_var, "", error, sizeof error);
-        snprintf(text, sizeof text, "live %s%s, peak %s at %s",
-                 alqi_cli_text_bytes(live->bytes).text, error,
-                 alqi_cli_text_bytes(a->totals[ALQI_CLI_PEAK].bytes).text,
+        bytes_put(text, sizeof text, "live ", p, &a->totals[ALQI_CLI_LIVE]);
+        bytes_put(text, sizeof text, ", peak ", p, &a->totals[ALQI_CLI_PEAK]);
+        n = strlen(text);
+        snprintf(text + n, sizeof text - n, " at %s",
                  alqi_cli_text_duration((double)alqi_cli_peak_us(a)).text);
+    } else {
+        snprintf(text, sizeof text, "live -");
     }
     n = strlen(text);
     if (p->is_heap)
@@ -204,22 +203,24 @@ static void
 head_allocated(const struct alqi_cli_top *top)
 {
     const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
-    const struct alqi_cli_sum *all = &p->picture.totals[ALQI_CLI_ALLOCATED];
+    const struct alqi_cli_analysis *a = &p->picture;
     double s = (double)p->recent_us / US_A_SECOND;
     int left = top->term.width;
-    char text[400] = "allocated -", error[64];
+    char text[400] = "";
 
-    if (p->has_picture) {
-        error_put(p, all->bytes_var, "", error, sizeof error);
-        snprintf(text, sizeof text, "allocated %s%s",
-                 alqi_cli_text_bytes(all->bytes).text, error);
-    }
+    if (p->has_picture)
+        bytes_put(text, sizeof text, "allocated ", p,
+                  &a->totals[ALQI_CLI_ALLOCATED]);
+    else
+        snprintf(text, sizeof text, "allocated -");
     if (p->has_picture && s > 0) {
+        struct alqi_cli_error_text error =
+            alqi_cli_error_of_rate(&a->estimator, &p->recent_all, s);
         size_t n = strlen(text);
 
-        error_put(p, p->recent_all_var / (s * s), "/s", error, sizeof error);
-        snprintf(text + n, sizeof text - n, ", lately %s/s%s",
-                 alqi_cli_text_bytes(p->recent_all / s).text, error);
+        snprintf(text + n, sizeof text - n, ", lately %s/s%s%s",
+                 alqi_cli_text_bytes(p->recent_all.bytes / s).text,
+                 error.text[0] != '\0' ? " " : "", error.text);
     }
     alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
     alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "\n");
@@ -315,13 +316,14 @@ alqi_cli_top_draw_titles(const struct alqi_cli_top *top)
     alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "\n");
 }
 
-/* A share without decimals, for the columns of errors. */
+/* The error of a sum, as the report's table has it. */
 static struct alqi_cli_text
-percent(double part, double all)
+percent(const struct alqi_cli_top_part *p, const struct alqi_cli_sum *s)
 {
     struct alqi_cli_text t;
 
-    snprintf(t.text, sizeof t.text, "%.0f%%", all > 0 ? 100 * part / all : 0);
+    snprintf(t.text, sizeof t.text, "%.*s", (int)sizeof t.text - 1,
+             alqi_cli_error_percent(&p->picture.estimator, s).text);
     return t;
 }
 
@@ -338,24 +340,23 @@ figure_text(const struct alqi_cli_top *top,
 
     switch (c) {
     case COLUMN_LIVE:
-        return alqi_cli_text_bytes(f->live);
+        return alqi_cli_text_bytes(f->live.bytes);
     case COLUMN_LIVE_ERROR:
-        return percent(alqi_cli_stderr(f->live_var), f->live);
+        return percent(p, &f->live);
     case COLUMN_SHARE:
-        return alqi_cli_text_percent(all > 0 ? f->live / all : 0);
+        return alqi_cli_text_percent(all > 0 ? f->live.bytes / all : 0);
     case COLUMN_COUNT:
-        return alqi_cli_text_count(f->count);
+        return alqi_cli_text_count(f->live.objects);
     case COLUMN_RATE:
-        return s > 0 ? alqi_cli_text_bytes(f->recent / s) : unknown;
+        return s > 0 ? alqi_cli_text_bytes(f->recent.bytes / s) : unknown;
     case COLUMN_RATE_ERROR:
-        return s > 0 ? percent(alqi_cli_stderr(f->recent_var), f->recent)
-                     : unknown;
+        return s > 0 ? percent(p, &f->recent) : unknown;
     case COLUMN_PEAK:
-        return alqi_cli_text_bytes(f->peak);
+        return alqi_cli_text_bytes(f->peak.bytes);
     case COLUMN_ALLOCATED:
-        return alqi_cli_text_bytes(f->allocated);
+        return alqi_cli_text_bytes(f->allocated.bytes);
     default:
-        return alqi_cli_text_count((double)f->n_sampled);
+        return alqi_cli_text_count((double)f->allocated.n_blocks);
     }
 }
 

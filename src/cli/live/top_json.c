@@ -43,24 +43,53 @@ put_text(json_t *object, const char *key, const char *text)
                                 value != NULL ? value : json_null());
 }
 
-/* The figures of a row or of the whole. */
+/* An estimate, its standard error, and its interval. */
+static void
+put_estimate(json_t *o, const char *key, double estimate, double error,
+             const struct alqi_view_interval *x)
+{
+    char name[64];
+
+    put(o, key, estimate);
+    snprintf(name, sizeof name, "%s_stderr", key);
+    put(o, name, error);
+    snprintf(name, sizeof name, "%s_low", key);
+    put(o, name, x->low);
+    snprintf(name, sizeof name, "%s_high", key);
+    put(o, name, x->high);
+}
+
+/* The bytes of a sum, each figure times `scale`. */
+static void
+put_bytes(json_t *o, const char *key, const struct alqi_cli_top_part *p,
+          const struct alqi_cli_sum *s, double scale)
+{
+    struct alqi_view_interval x =
+        alqi_cli_bytes_interval(&p->picture.estimator, s);
+
+    x.low *= scale;
+    x.high *= scale;
+    put_estimate(o, key, s->bytes * scale,
+                 alqi_cli_stderr(s->bytes_var) * scale, &x);
+}
+
+/* The figures of a row or of the whole; a rate is 0 while it is not known. */
 static void
 put_figures(json_t *o, const struct alqi_cli_top_part *p,
             const struct alqi_cli_top_figures *f)
 {
     double s = (double)p->recent_us / US_A_SECOND;
+    struct alqi_view_interval blocks =
+        alqi_cli_objects_interval(&p->picture.estimator, &f->live);
 
-    put(o, "live_bytes", f->live);
-    put(o, "live_bytes_stderr", alqi_cli_stderr(f->live_var));
-    put(o, "live_objects", f->count);
-    put_count(o, "live_sampled_blocks", f->n_live);
-    put(o, "peak_bytes", f->peak);
-    put(o, "allocated_bytes", f->allocated);
-    put(o, "allocated_bytes_stderr", alqi_cli_stderr(f->allocated_var));
-    put_count(o, "sampled_blocks", f->n_sampled);
-    put(o, "allocated_bytes_per_s", s > 0 ? f->recent / s : 0);
-    put(o, "allocated_bytes_per_s_stderr",
-        s > 0 ? alqi_cli_stderr(f->recent_var) / s : 0);
+    put_bytes(o, "live_bytes", p, &f->live, 1);
+    put_estimate(o, "live_objects", f->live.objects,
+                 alqi_cli_stderr(f->live.objects_var), &blocks);
+    put_count(o, "live_sampled_blocks", f->live.n_blocks);
+    put_bytes(o, "peak_bytes", p, &f->peak, 1);
+    put_bytes(o, "allocated_bytes", p, &f->allocated, 1);
+    put_count(o, "sampled_blocks", f->allocated.n_blocks);
+    put_bytes(o, "allocated_bytes_per_s", p, &f->recent, s > 0 ? 1 / s : 0);
 }
 
 /* One row; depth tells where it stands in the tree, as rows are a list. */
@@ -116,7 +145,8 @@ alqi_cli_top_json(const struct alqi_cli_top *top,
     put_process(o, p);
     if (p->has_picture) {
         put_figures(o, p, &top->tree.nodes[0].figures);
-        put(o, "heap_peak_bytes", p->picture.totals[ALQI_CLI_PEAK].bytes);
+        put_bytes(o, "heap_peak_bytes", p, &p->picture.totals[ALQI_CLI_PEAK],
+                  1);
         put_count(o, "heap_peak_us", alqi_cli_peak_us(&p->picture));
         put_count(o, "recorded_us", p->picture.end_us);
     }

@@ -47,10 +47,8 @@ alqi_cli_top_part_init_file(struct alqi_cli_top_part *p, const char *path)
 static void
 pasts_forget(struct alqi_cli_top_part *p, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        free(p->pasts[i].bytes);
-        free(p->pasts[i].bytes_var);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        free(p->pasts[i].sums);
     p->n_pasts -= n;
     memmove(p->pasts, p->pasts + n, p->n_pasts * sizeof *p->pasts);
 }
@@ -72,8 +70,7 @@ follow_forget(struct alqi_cli_top_part *p)
     picture_forget(p);
     pasts_forget(p, p->n_pasts);
     free(p->recent);
-    free(p->recent_var);
-    p->recent = p->recent_var = NULL;
+    p->recent = NULL;
     p->n_recent = 0;
     alqi_cli_follow_drop(p->follow);
     p->follow = NULL;
@@ -275,21 +272,16 @@ recent_take(struct alqi_cli_top_part *p, uint64_t now_us)
     const struct alqi_cli_analysis *a = &p->picture;
     const struct alqi_cli_top_past *past =
         p->n_pasts > 0 ? &p->pasts[0] : &beginning;
-    const struct alqi_cli_sum *all = &a->totals[ALQI_CLI_ALLOCATED];
 
     p->recent = alqi_cli_realloc(p->recent, a->n_sites, sizeof *p->recent);
-    p->recent_var =
-        alqi_cli_realloc(p->recent_var, a->n_sites, sizeof *p->recent_var);
     for (uint32_t i = 0; i < a->n_sites; i++) {
-        const struct alqi_cli_sum *s = &a->sites[i].sums[ALQI_CLI_ALLOCATED];
-
-        p->recent[i] = s->bytes - (i < past->n ? past->bytes[i] : 0);
-        p->recent_var[i] =
-            s->bytes_var - (i < past->n ? past->bytes_var[i] : 0);
+        p->recent[i] = a->sites[i].sums[ALQI_CLI_ALLOCATED];
+        if (i < past->n)
+            alqi_cli_sum_since(&p->recent[i], &past->sums[i]);
     }
     p->n_recent = a->n_sites;
-    p->recent_all = all->bytes - past->all;
-    p->recent_all_var = all->bytes_var - past->all_var;
+    p->recent_all = a->totals[ALQI_CLI_ALLOCATED];
+    alqi_cli_sum_since(&p->recent_all, &past->all);
     p->recent_us = p->n_pasts > 0 ? now_us - past->us : a->end_us;
     if (p->is_resumed)
         p->recent_us = 0;
@@ -305,15 +297,11 @@ past_keep(struct alqi_cli_top_part *p, uint64_t now_us)
     *past = (struct alqi_cli_top_past){
         .us = now_us,
         .n = a->n_sites,
-        .bytes = alqi_cli_realloc(NULL, a->n_sites, sizeof(double)),
-        .bytes_var = alqi_cli_realloc(NULL, a->n_sites, sizeof(double)),
-        .all = a->totals[ALQI_CLI_ALLOCATED].bytes,
-        .all_var = a->totals[ALQI_CLI_ALLOCATED].bytes_var,
+        .sums = alqi_cli_realloc(NULL, a->n_sites, sizeof *past->sums),
+        .all = a->totals[ALQI_CLI_ALLOCATED],
     };
-    for (uint32_t i = 0; i < a->n_sites; i++) {
-        past->bytes[i] = a->sites[i].sums[ALQI_CLI_ALLOCATED].bytes;
-        past->bytes_var[i] = a->sites[i].sums[ALQI_CLI_ALLOCATED].bytes_var;
-    }
+    for (uint32_t i = 0; i < a->n_sites; i++)
+        past->sums[i] = a->sites[i].sums[ALQI_CLI_ALLOCATED];
 }
 
 /* Keeps a moment a sixth of the window apart from the last, and drops those

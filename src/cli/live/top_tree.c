@@ -194,16 +194,10 @@ static void
 figures_join(struct alqi_cli_top_figures *to,
              const struct alqi_cli_top_figures *from)
 {
-    to->live += from->live;
-    to->live_var += from->live_var;
-    to->count += from->count;
-    to->peak += from->peak;
-    to->allocated += from->allocated;
-    to->allocated_var += from->allocated_var;
-    to->recent += from->recent;
-    to->recent_var += from->recent_var;
-    to->n_live += from->n_live;
-    to->n_sampled += from->n_sampled;
+    alqi_cli_sum_join(&to->live, &from->live);
+    alqi_cli_sum_join(&to->peak, &from->peak);
+    alqi_cli_sum_join(&to->allocated, &from->allocated);
+    alqi_cli_sum_join(&to->recent, &from->recent);
 }
 
 /* The figures of one site of a picture. */
@@ -211,21 +205,15 @@ static struct alqi_cli_top_figures
 figures_from(const struct alqi_cli_site *site,
              const struct alqi_cli_top_recent *recent, uint32_t i)
 {
-    const struct alqi_cli_sum *live = &site->sums[ALQI_CLI_LIVE];
-    const struct alqi_cli_sum *all = &site->sums[ALQI_CLI_ALLOCATED];
-
-    return (struct alqi_cli_top_figures){
-        .live = live->bytes,
-        .live_var = live->bytes_var,
-        .count = live->objects,
-        .peak = site->sums[ALQI_CLI_PEAK].bytes,
-        .allocated = all->bytes,
-        .allocated_var = all->bytes_var,
-        .recent = i < recent->n ? recent->bytes[i] : 0,
-        .recent_var = i < recent->n ? recent->bytes_var[i] : 0,
-        .n_live = live->n_blocks,
-        .n_sampled = all->n_blocks,
+    struct alqi_cli_top_figures f = {
+        .live = site->sums[ALQI_CLI_LIVE],
+        .peak = site->sums[ALQI_CLI_PEAK],
+        .allocated = site->sums[ALQI_CLI_ALLOCATED],
     };
+
+    if (i < recent->n)
+        f.recent = recent->sums[i];
+    return f;
 }
 
 /* Makes new leaves before the filter's table: it has a place for each node. */
@@ -265,15 +253,15 @@ alqi_cli_top_figure(const struct alqi_cli_top_figures *f,
 {
     switch (sort) {
     case ALQI_CLI_TOP_BY_RATE:
-        return f->recent;
+        return f->recent.bytes;
     case ALQI_CLI_TOP_BY_ALLOCATED:
-        return f->allocated;
+        return f->allocated.bytes;
     case ALQI_CLI_TOP_BY_PEAK:
-        return f->peak;
+        return f->peak.bytes;
     case ALQI_CLI_TOP_BY_COUNT:
-        return f->count;
+        return f->live.objects;
     default:
-        return f->live;
+        return f->live.bytes;
     }
 }
 
@@ -291,7 +279,7 @@ alqi_cli_top_is_open(const struct alqi_cli_top_tree *t, uint32_t node)
     if (n->open != ALQI_CLI_TOP_AUTO)
         return n->open == ALQI_CLI_TOP_OPEN;
     return t->view == ALQI_CLI_TOP_CALLS &&
-           n->figures.live > AUTO_SHARE * t->nodes[0].figures.live;
+           n->figures.live.bytes > AUTO_SHARE * t->nodes[0].figures.live.bytes;
 }
 
 /* Linear in the number of children; 0 if none has a figure. */

@@ -32,13 +32,10 @@ enum alqi_cli_top_sort {
 };
 
 struct alqi_cli_top_figures {
-    double live, live_var; /* bytes now, and their variance */
-    double count;          /* of those blocks               */
-    double peak;           /* bytes when the most were live */
-    double allocated, allocated_var;
-    double recent, recent_var; /* bytes allocated lately */
-    uint64_t n_live;           /* sampled blocks         */
-    uint64_t n_sampled;        /* sampled blocks, freed or not */
+    struct alqi_cli_sum live;      /* now */
+    struct alqi_cli_sum peak;      /* when the most was live */
+    struct alqi_cli_sum allocated; /* freed or not */
+    struct alqi_cli_sum recent;    /* allocated lately */
 };
 
 enum alqi_cli_top_open {
@@ -59,7 +56,7 @@ struct alqi_cli_top_node {
 
 /* What was allocated lately, by place of a picture's sites. */
 struct alqi_cli_top_recent {
-    const double *bytes, *bytes_var;
+    const struct alqi_cli_sum *sums;
     uint32_t n;
 };
 

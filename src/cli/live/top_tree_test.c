@@ -153,18 +153,18 @@ is_near(double a, double b)
 static void
 assert_near(const struct alqi_cli_top_figures *f, const double *wanted)
 {
-    assert_true(is_near(f->live, wanted[0]));
-    assert_true(is_near(f->live_var, wanted[1]));
-    assert_true(is_near(f->count, wanted[2]));
-    assert_true(is_near(f->peak, wanted[3]));
-    assert_true(is_near(f->allocated, wanted[4]));
-    assert_true(is_near(f->recent, wanted[5]));
+    assert_true(is_near(f->live.bytes, wanted[0]));
+    assert_true(is_near(f->live.bytes_var, wanted[1]));
+    assert_true(is_near(f->live.objects, wanted[2]));
+    assert_true(is_near(f->peak.bytes, wanted[3]));
+    assert_true(is_near(f->allocated.bytes, wanted[4]));
+    assert_true(is_near(f->recent.bytes, wanted[5]));
 }
 
 /* Sums over the sites that have the text somewhere in their stacks, as far as
  * the frame that names them; NULL: all. */
 static void
-sum_wanted(struct alqi_cli_analysis *picture, const double *recent,
+sum_wanted(struct alqi_cli_analysis *picture, const struct alqi_cli_sum *recent,
            const char *text, double *wanted)
 {
     struct alqi_cli_frame *frames = NULL;
@@ -188,7 +188,7 @@ sum_wanted(struct alqi_cli_analysis *picture, const double *recent,
         wanted[2] += s->sums[ALQI_CLI_LIVE].objects;
         wanted[3] += s->sums[ALQI_CLI_PEAK].bytes;
         wanted[4] += s->sums[ALQI_CLI_ALLOCATED].bytes;
-        wanted[5] += recent[i];
+        wanted[5] += recent[i].bytes;
     }
     free(frames);
 }
@@ -203,17 +203,17 @@ assert_sums(const struct alqi_cli_top_tree *t)
         for (uint32_t c = t->nodes[i].first_child; c != 0;
              c = t->nodes[c].next) {
             assert_true(t->nodes[c].parent == i && c > i);
-            live += t->nodes[c].figures.live;
+            live += t->nodes[c].figures.live.bytes;
         }
-        assert_true(live <= t->nodes[i].figures.live * (1 + 1e-9));
+        assert_true(live <= t->nodes[i].figures.live.bytes * (1 + 1e-9));
     }
 }
 
 static void
 take_and_judge(struct trace *trace, struct alqi_cli_top_tree *tree)
 {
-    static double recent[EVENTS], recent_var[EVENTS];
-    struct alqi_cli_top_recent r = {recent, recent_var, 0};
+    static struct alqi_cli_sum recent[EVENTS];
+    struct alqi_cli_top_recent r = {recent, 0};
     struct alqi_cli_analysis picture;
     double wanted[6];
 
@@ -221,7 +221,7 @@ take_and_judge(struct trace *trace, struct alqi_cli_top_tree *tree)
     r.n = picture.n_sites;
     assert_true(r.n <= EVENTS);
     for (uint32_t i = 0; i < r.n; i++)
-        recent[i] = (double)(rng() % 1000);
+        recent[i].bytes = (double)(rng() % 1000);
     alqi_cli_top_tree_take(tree, &picture, &r, NULL);
     sum_wanted(&picture, recent, NULL, wanted);
     assert_near(&tree->nodes[0].figures, wanted);
@@ -237,7 +237,7 @@ take_and_judge(struct trace *trace, struct alqi_cli_top_tree *tree)
         assert_sums(tree);
     }
     alqi_cli_top_tree_take(tree, &picture, &r, "nothing has this");
-    assert_true(tree->nodes[0].figures.n_sampled == 0);
+    assert_true(tree->nodes[0].figures.allocated.n_blocks == 0);
     alqi_cli_top_tree_take(tree, &picture, &r, "");
     alqi_cli_analysis_picture_free(&picture);
 }

@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "cli/tool/cli.h"
+#include "cli/analysis/errors.h"
 #include "cli/report/draw.h"
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
@@ -18,6 +19,7 @@ enum {
     PREFIX_MAX = 1024,
     NAME_BYTES = 512,
     FIGURES = 6 + 10 + 2,
+    ERROR = 10, /* only where figures are estimates */
     /* a tree with no --min-share is pruned to about that */
     LINES_WANTED = 40,
     ARROW = 3,
@@ -40,7 +42,7 @@ struct drawing {
 static bool
 is_shown(const struct drawing *d, uint32_t node)
 {
-    return node != 0 && d->tree.nodes[node].bytes >= d->least_bytes;
+    return node != 0 && d->tree.nodes[node].sum.bytes >= d->least_bytes;
 }
 
 /* The last node of the chain that begins at node. */
@@ -50,8 +52,8 @@ chain_end(const struct drawing *d, uint32_t node)
     for (;;) {
         uint32_t c = d->tree.nodes[node].first_child;
 
-        if (c == 0 ||
-            d->tree.nodes[c].bytes < CHAIN_SHARE * d->tree.nodes[node].bytes)
+        if (c == 0 || d->tree.nodes[c].sum.bytes <
+                          CHAIN_SHARE * d->tree.nodes[node].sum.bytes)
             return node;
         node = c;
     }
@@ -155,13 +157,18 @@ line_draw(const struct drawing *d, uint32_t node, uint32_t end,
           const char *branch)
 {
     const struct alqi_cli_term *term = &d->report->term;
-    double share = d->tree.nodes[node].bytes / d->tree.nodes[0].bytes;
+    const struct alqi_cli_estimator *e = &d->report->analysis.estimator;
+    const struct alqi_cli_sum *sum = &d->tree.nodes[node].sum;
+    double share = sum->bytes / d->tree.nodes[0].sum.bytes;
     int left = term->width - FIGURES - (int)alqi_cli_columns(d->prefix) -
                (int)alqi_cli_columns(branch);
 
     alqi_cli_draw_right(term, alqi_cli_text_percent(share).text, 6);
-    alqi_cli_draw_right(
-        term, alqi_cli_text_bytes(d->tree.nodes[node].bytes).text, 10);
+    alqi_cli_draw_right(term, alqi_cli_text_bytes(sum->bytes).text, 10);
+    if (alqi_cli_is_sampled(e)) {
+        alqi_cli_draw_right(term, alqi_cli_error_percent(e, sum).text, ERROR);
+        left -= ERROR;
+    }
     fprintf(term->out, "  %s%s%s%s", alqi_cli_style(term, ALQI_CLI_DIM),
             d->prefix, branch, alqi_cli_style(term, ALQI_CLI_PLAIN));
     chain_draw(d, node, end, left);
@@ -210,7 +217,7 @@ static double
 least_share(struct drawing *d)
 {
     static const double shares[] = {0.01, 0.02, 0.03, 0.05};
-    double all = d->tree.nodes[0].bytes;
+    double all = d->tree.nodes[0].sum.bytes;
     double share = d->report->min_share;
 
     for (size_t i = 0; d->report->min_share <= 0 && i < ALQI_COUNT_OF(shares);

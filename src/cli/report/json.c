@@ -175,6 +175,7 @@ process(const struct alqi_cli_report *r, uint32_t number)
     const struct alqi_cli_share *s =
         alqi_cli_process_share(&r->analysis, number);
     uint64_t ran_us = s->last_us > p->start_us ? s->last_us - p->start_us : 0;
+    struct alqi_cli_sum peak = alqi_cli_share_peak(s);
     json_t *o = json_object();
 
     alqi_cli_json_count(o, "pid", p->pid);
@@ -189,7 +190,8 @@ process(const struct alqi_cli_report *r, uint32_t number)
                &s->allocated);
     put_counts(o, measure_keys[ALQI_CLI_LIVE], &r->analysis.estimator,
                &s->live);
-    alqi_cli_json_put_whole(o, "peak_bytes", alqi_cli_share_peak_bytes(s));
+    put_estimates(o, measure_keys[ALQI_CLI_PEAK], &r->analysis.estimator,
+                  &peak);
     return o;
 }
 

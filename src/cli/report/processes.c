@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "cli/tool/cli.h"
+#include "cli/analysis/errors.h"
 #include "cli/report/draw.h"
 #include "cli/report/processes.h"
 #include "cli/tool/text.h"
 
 /* The columns in front of program and command, as head() and row() print
- * them. */
-enum { FIGURES_COLUMNS = 8 + 8 + 10 + 10 + 10 + 9 + 9 + 2 };
+ * them; ERROR only where figures are estimates. */
+enum { FIGURES_COLUMNS = 8 + 8 + 10 + 10 + 10 + 9 + 9 + 2, ERROR = 10 };
 
 const struct alqi_cli_share *
 alqi_cli_process_share(const struct alqi_cli_analysis *a, uint32_t process)
@@ -79,14 +80,17 @@ alqi_cli_processes_order(const struct alqi_cli_analysis *a, bool by_bytes,
 
 /* The heading and the titles of the columns. */
 static void
-head(const struct alqi_cli_term *term, uint32_t n)
+head(const struct alqi_cli_term *term, bool is_sampled, uint32_t n)
 {
-    fprintf(term->out, "%sPROCESSES%s %u\n%s%8s%8s%10s%10s%10s%9s%9s  %s%s\n",
+    fprintf(term->out, "%sPROCESSES%s %u\n%s%8s%8s%10s%10s",
             alqi_cli_style(term, ALQI_CLI_BOLD),
             alqi_cli_style(term, ALQI_CLI_PLAIN), n,
             alqi_cli_style(term, ALQI_CLI_DIM), "pid", "parent", "allocated",
-            "peak", "at end", "samples", "ran", "program and command",
-            alqi_cli_style(term, ALQI_CLI_PLAIN));
+            "peak");
+    if (is_sampled)
+        alqi_cli_draw_right(term, "±", ERROR);
+    fprintf(term->out, "%10s%9s%9s  %s%s\n", "at end", "samples", "ran",
+            "program and command", alqi_cli_style(term, ALQI_CLI_PLAIN));
 }
 
 /* The part of path behind its last slash; path itself if nothing stands
@@ -100,6 +104,8 @@ row(const struct alqi_cli_term *term, const struct alqi_cli_analysis *a,
     const struct alqi_cli_process *p = &a->notes.processes[process];
     const struct alqi_cli_share *s = alqi_cli_process_share(a, process);
     uint64_t ran_us = s->last_us > p->start_us ? s->last_us - p->start_us : 0;
+    const struct alqi_cli_estimator *e = &a->estimator;
+    struct alqi_cli_sum peak = alqi_cli_share_peak(s);
     int left = term->width - FIGURES_COLUMNS;
 
     fprintf(term->out, "%8" PRIu64, p->pid);
@@ -108,8 +114,11 @@ row(const struct alqi_cli_term *term, const struct alqi_cli_analysis *a,
     else
         fprintf(term->out, "%8s", "");
     alqi_cli_draw_right(term, alqi_cli_text_bytes(s->allocated.bytes).text, 10);
-    alqi_cli_draw_right(
-        term, alqi_cli_text_bytes(alqi_cli_share_peak_bytes(s)).text, 10);
+    alqi_cli_draw_right(term, alqi_cli_text_bytes(peak.bytes).text, 10);
+    if (alqi_cli_is_sampled(e)) {
+        alqi_cli_draw_right(term, alqi_cli_error_percent(e, &peak).text, ERROR);
+        left -= ERROR;
+    }
     alqi_cli_draw_right(term, alqi_cli_text_bytes(s->live.bytes).text, 10);
     alqi_cli_draw_right(
         term, alqi_cli_text_count((double)s->allocated.n_samples).text, 9);
@@ -152,7 +161,7 @@ alqi_cli_processes_table(const struct alqi_cli_term *term,
     uint32_t n = alqi_cli_processes_order(a, by_bytes, &order);
     uint32_t shown = rows != 0 && rows < n ? (uint32_t)rows : n;
 
-    head(term, n);
+    head(term, alqi_cli_is_sampled(&a->estimator), n);
     for (uint32_t i = 0; i < shown; i++)
         row(term, a, order[i]);
     if (shown < n)
