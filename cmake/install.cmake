@@ -5,11 +5,15 @@
 #   lib/libaliquot.so.0, lib/libaliquot.a, include/aliquot
 #   share/aliquot/ctf                  lets babeltrace2 read traces
 #   lib/pkgconfig/aliquot.pc, lib/cmake/aliquot
+#   lib/libaliquot-ocaml.a, bin/aliquot-ocaml   OCaml's runtime variant
 
 include(CMakePackageConfigHelpers)
 
 install(TARGETS aliquot RUNTIME)
 install(TARGETS aliquot-preload LIBRARY)
+install(TARGETS aliquot-ocaml ARCHIVE COMPONENT dev)
+install(PROGRAMS src/ocaml/aliquot-ocaml DESTINATION ${CMAKE_INSTALL_BINDIR}
+    COMPONENT dev)
 install(TARGETS aliquot_shared LIBRARY NAMELINK_COMPONENT dev)
 install(TARGETS aliquot_static ARCHIVE COMPONENT dev)
 install(DIRECTORY include/aliquot DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

@@ -60,8 +60,11 @@ extern "C" {
 /* The part of a domain that the inline calls below use.  Not to be read or
  * written otherwise; its form may change with the first two version numbers. */
 struct alq_domain {
-    char *young_ptr;      /* the lowest block; allocation moves it down */
-    char *young_limit;    /* below it: alq_*_slow; anybody may raise it */
+    char *young_limit; /* below it: alq_*_slow; anybody may raise it */
+    char *young_ptr;   /* the lowest block; allocation moves it down */
+#ifdef ALQI_HOST_HEAD_WORDS
+    uintptr_t host[ALQI_HOST_HEAD_WORDS]; /* the hosted runtime's own */
+#endif
     uintptr_t young_base; /* young blocks of all domains               */
     uintptr_t young_bytes;
     uintptr_t store_max;      /* alq_store: which values need its slow part */

@@ -9,6 +9,9 @@
 
 #include "heap/limit_trigger_check.h"
 
+/* Of the host: whether its code wants to be called at the next poll. */
+bool alqi_heap_host_wants(const struct alqi_domain *d);
+
 /* Makes the owner's next allocation or poll take the slow path. */
 static inline void
 alqi_heap_alloc_limit_raise(struct alqi_domain *d)
@@ -83,6 +86,7 @@ alqi_heap_alloc_limit_reset(struct alqi_domain *d)
           __atomic_load_n(&d->requests.want_notice, __ATOMIC_SEQ_CST))) ||
         alqi_heap_alloc_limit_is_stop_asked(d) || d->heap->life.is_lost ||
         __atomic_load_n(&d->requests.want_handshake, __ATOMIC_SEQ_CST) ||
+        (ALQI_HOSTS_OCAML && alqi_heap_host_wants(d)) ||
         d->weak_phase.want_calls || ALQI_HEAP_IS_HARD || alqi_heap_is_quiet(d))
         alqi_heap_alloc_limit_raise(d);
 }

@@ -273,8 +273,11 @@ update(const struct alqi_heap_area *area, alqi_heap_word *slot)
     alq_value v = *slot;
 
     if (alq_is_block(v) && alqi_heap_area_has(area, v) &&
-        alqi_heap_area_is_emptied(area, v))
-        *slot = ((alqi_heap_word *)v)[0];
+        alqi_heap_area_is_emptied(area, v)) {
+        uintptr_t infix = alqi_heap_infix_bytes(v);
+
+        *slot = ((alqi_heap_word *)(v - infix))[0] + infix;
+    }
 }
 
 static void
@@ -289,7 +292,10 @@ update_block(const struct alqi_heap_area *area, alqi_heap_word *block,
 {
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
 
-    for (i = 0; i < n; i++)
+    if (ALQI_UNLIKELY(alqi_heap_is_continuation(header)))
+        alqi_heap_host_fiber_visit((alq_value)block, update_root,
+                                   (void *)(uintptr_t)area);
+    for (i = alqi_heap_raw_fields(block, header); i < n; i++)
         update(area, block + i);
 }
 

@@ -120,6 +120,49 @@ has_room(struct alqi_domain *d)
 
 /* ---- blocks ------------------------------------------------------------- */
 
+/* The address of the first field that holds a value. */
+static inline uintptr_t
+first_value(alq_value v, uintptr_t header)
+{
+    return v + alqi_heap_raw_fields((const alqi_heap_word *)v, header) *
+                   ALQ_WORD_BYTES;
+}
+
+#if ALQI_HOSTS_OCAML
+static void
+darken_slot(void *arg, alq_value *slot)
+{
+    alqi_heap_mark_darken(arg, *slot);
+}
+
+void
+alqi_heap_mark_continuation(struct alqi_domain *d, alq_value v)
+{
+    alqi_heap_word *header = (alqi_heap_word *)v - 1;
+    uintptr_t was = __atomic_load_n(header, __ATOMIC_RELAXED), colour;
+    unsigned spins = 0;
+
+    for (;;) {
+        colour = was & ALQI_HEAP_COLOUR_MASK;
+        if (colour == d->heap->cycle.unmarked) {
+            if (__atomic_compare_exchange_n(
+                    header, &was, was | ALQI_HEAP_COLOUR_STATIC, false,
+                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+                break;
+            continue;
+        }
+        if (colour != ALQI_HEAP_COLOUR_STATIC)
+            return;
+        alqi_plat_spin(&spins);
+        was = __atomic_load_n(header, __ATOMIC_ACQUIRE);
+    }
+    alqi_heap_host_fiber_visit(v, darken_slot, d);
+    __atomic_store_n(header,
+                     (was & ~ALQI_HEAP_COLOUR_MASK) | d->heap->cycle.marked,
+                     __ATOMIC_RELEASE);
+}
+#endif
+
 /* Marks a white block, and pushes its fields.
  *
  * The domain becomes busy before the block is marked: after it the block would
@@ -134,12 +177,18 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
     if (!alqi_heap_mark_is_white(d, v))
         return;
     alqi_heap_mark_undone(d);
+    v = alqi_heap_infix_block(v);
     header = alqi_heap_header(v);
+    if (ALQI_UNLIKELY(alqi_heap_is_continuation(header))) {
+        alqi_heap_mark_continuation(d, v);
+        return;
+    }
     alqi_heap_mark_block(v, header, d->heap->cycle.marked);
     if (!alqi_heap_is_scannable(header))
         return;
     if (has_room(d))
-        push(&d->marker, v, v + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES);
+        push(&d->marker, first_value(v, header),
+             v + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES);
     else
         overflow(d, v);
 }
@@ -229,7 +278,8 @@ rescan_marked(struct alqi_domain *d, alq_value block, uintptr_t header)
     if ((header & ALQI_HEAP_COLOUR_MASK) != d->heap->cycle.marked ||
         !alqi_heap_is_scannable(header))
         return;
-    for (i = 0; i < n; i++)
+    i = alqi_heap_raw_fields((const alqi_heap_word *)block, header);
+    for (; i < n; i++)
         alqi_heap_mark_darken(
             d, __atomic_load_n((alqi_heap_word *)block + i, ALQI_HEAP_DEPENDS));
 }
@@ -360,17 +410,21 @@ alqi_heap_mark_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
 static inline __attribute__((always_inline)) size_t
 mark_from_ring(struct view *w)
 {
-    alq_value v = w->ring[w->first++ % ALQI_HEAP_RING];
+    alq_value v = alqi_heap_infix_block(w->ring[w->first++ % ALQI_HEAP_RING]);
     uintptr_t header = alqi_heap_header(v);
     uintptr_t end = v + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES;
     uintptr_t stopped;
 
     if ((header & ALQI_HEAP_COLOUR_MASK) != w->unmarked)
         return 1;
+    if (ALQI_UNLIKELY(alqi_heap_is_continuation(header))) {
+        alqi_heap_mark_continuation(w->d, v);
+        return alqi_heap_words(header);
+    }
     alqi_heap_mark_block(v, header, w->marked);
     if (!alqi_heap_is_scannable(header))
         return alqi_heap_words(header);
-    stopped = scan_words(w, v, end);
+    stopped = scan_words(w, first_value(v, header), end);
     if (ALQI_UNLIKELY(stopped < end)) {
         if (has_room(w->d))
             push(&w->d->marker, stopped, end);

@@ -43,10 +43,26 @@ alqi_heap_mark_note_done(struct alqi_domain *d)
 static inline void
 alqi_heap_mark_block(alq_value block, uintptr_t header, uintptr_t marked)
 {
+    if (ALQI_UNLIKELY(alqi_heap_is_retagged(header))) {
+        while (!__atomic_compare_exchange_n(
+            (alqi_heap_word *)block - 1, &header,
+            (header & ~ALQI_HEAP_COLOUR_MASK) | marked, true, __ATOMIC_RELAXED,
+            __ATOMIC_RELAXED))
+            continue;
+        return;
+    }
     __atomic_store_n((alqi_heap_word *)block - 1,
                      (header & ~ALQI_HEAP_COLOUR_MASK) | marked,
                      __ATOMIC_RELAXED);
 }
+
+/* Marks a continuation and what its stack holds, unless that is done; returns
+ * when it is.
+ *
+ * The colour of static blocks says that a domain is at it: other markers pass
+ * by, and a thread that resumes the continuation waits, as the stack must not
+ * change meanwhile. */
+void alqi_heap_mark_continuation(struct alqi_domain *d, alq_value v);
 
 /* A block of the major heap is reachable.  Integers, young blocks, those out of
  * the heap may be given, too. */
@@ -57,8 +73,8 @@ static inline bool
 alqi_heap_mark_is_white(const struct alqi_domain *d, alq_value v)
 {
     return alq_is_block(v) && !alqi_heap_is_young(d, v) &&
-           (alqi_heap_header(v) & ALQI_HEAP_COLOUR_MASK) ==
-               d->heap->cycle.unmarked;
+           (alqi_heap_header(alqi_heap_infix_block(v)) &
+            ALQI_HEAP_COLOUR_MASK) == d->heap->cycle.unmarked;
 }
 
 /* Marks until `budget_words` are done, about, or nothing is left. */

@@ -143,7 +143,8 @@ promote_fields(struct alqi_domain *d, alq_value block, uintptr_t header)
 
     if (!alqi_heap_is_scannable(header))
         return;
-    for (i = 0; i < n; i++) {
+    i = alqi_heap_raw_fields((const alqi_heap_word *)block, header);
+    for (; i < n; i++) {
         alqi_heap_promote(d, (alq_value *)block + i);
         if (alqi_heap_pin_is_active(d->heap))
             alqi_heap_pin_field(d, (alqi_heap_word *)block + i);

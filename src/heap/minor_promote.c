@@ -448,6 +448,19 @@ new_place(struct view w, alqi_heap_word *from)
     return header == 0 ? from[0] : copy(w, from, header);
 }
 
+/* The new place of a value that points into a closure (.inv.infix). */
+static ALQI_NOINLINE alq_value
+new_place_infix(struct view w, alq_value v, uintptr_t bytes)
+{
+    alqi_heap_word *from = (alqi_heap_word *)(v - bytes);
+
+    if (!w.workers)
+        return new_place(w, from) + bytes;
+    if (v - bytes - w.d->own.base < w.d->own.bytes)
+        return new_place(w, from) + bytes;
+    return new_place_elsewhere(w.d, from) + bytes;
+}
+
 /* Promotes the value of a slot, among several workers.
  *
  * The slot's loads and stores are atomic: one field may stand in the remembered
@@ -457,9 +470,14 @@ promote_with_workers(struct view w, alqi_heap_word *slot)
 {
     alq_value v = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
+    uintptr_t infix;
+
     if (!is_young(w, v))
         return;
-    if (ALQI_LIKELY(v - w.d->own.base < w.d->own.bytes))
+    infix = alqi_heap_infix_bytes(v);
+    if (ALQI_UNLIKELY(infix != 0))
+        v = new_place_infix(w, v, infix);
+    else if (ALQI_LIKELY(v - w.d->own.base < w.d->own.bytes))
         v = new_place(w, (alqi_heap_word *)v);
     else if (w.batch != NULL &&
              alqi_heap_own_is_shared(domain_at(w.d, (alqi_heap_word *)v))) {
@@ -475,10 +493,13 @@ static inline __attribute__((always_inline)) void
 promote_alone(struct view w, alqi_heap_word *slot)
 {
     alq_value v = *slot;
+    uintptr_t infix;
 
-    if (is_young(w, v))
-        *slot = new_place(w, (alqi_heap_word *)v);
-    else
+    if (is_young(w, v)) {
+        infix = alqi_heap_infix_bytes(v);
+        *slot = ALQI_UNLIKELY(infix != 0) ? new_place_infix(w, v, infix)
+                                          : new_place(w, (alqi_heap_word *)v);
+    } else
         ALQI_ASSERT(!w.d->young.is_local || !alq_is_block(v) ||
                     !alqi_heap_is_young(w.d, v)); /* .inv.private */
 }
@@ -503,6 +524,13 @@ alqi_heap_promote(struct alqi_domain *self, alq_value *slot)
     } else {
         promote_alone(view_of(self, false), (alqi_heap_word *)slot);
     }
+}
+
+/* A visitor of slots: `arg` is the worker. */
+static void
+promote_slot_of(void *arg, alq_value *slot)
+{
+    alqi_heap_promote(arg, slot);
 }
 
 /* ---- fields ------------------------------------------------------------- */
@@ -576,6 +604,10 @@ scan_block(struct view w, alqi_heap_word *block)
 
     if (w.workers)
         alqi_heap_own_poll(w.d);
+    if (ALQI_UNLIKELY(alqi_heap_is_continuation(block[0])))
+        alqi_heap_host_fiber_visit((alq_value)(block + 1), promote_slot_of,
+                                   w.d);
+    block += alqi_heap_raw_fields(block + 1, block[0]);
     while (++block < end) {
         promote_slot(w, block);
         if (w.pins)

@@ -14,6 +14,7 @@
 #include "base/base.h"
 #include "heap/domain_state.h"
 #include "heap/event_state.h"
+#include "heap/hosted.h"
 #include "heap/large_state.h"
 #include "heap/layout.h"
 #include "heap/limit_trigger.h"
@@ -123,7 +124,7 @@ alqi_heap_is_there(const struct alqi_domain *d)
 static inline bool
 alqi_heap_is_quiet(const struct alqi_domain *d)
 {
-    return ALQI_CHECKS >= 1 && d->threads.running == NULL;
+    return ALQI_CHECKS >= 1 && !ALQI_HOSTS_OCAML && d->threads.running == NULL;
 }
 
 /* One more, in a stop; who has no domain may read the number at any time. */

@@ -206,7 +206,8 @@ block(struct alqi_domain *d, alq_value b, uintptr_t header)
         weak_is_listed(d, b);
     if (!alqi_heap_is_scannable(header))
         return;
-    for (i = 0; i < n; i++)
+    i = alqi_heap_raw_fields((const alqi_heap_word *)b, header);
+    for (; i < n; i++)
         field(d, (alqi_heap_word *)b + i, colour == d->heap->cycle.marked);
 }
 

@@ -123,7 +123,9 @@ mark_data(struct alqi_domain *d, const struct sight *s, alq_value data)
     alqi_heap_mark_block(data, header, s->marked);
     if (alqi_heap_is_scannable(header))
         m->stack[m->n++] = (struct alqi_heap_range){
-            data, data + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES};
+            data + alqi_heap_raw_fields((const alqi_heap_word *)data, header) *
+                       ALQ_WORD_BYTES,
+            data + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES};
 }
 
 enum outcome { READY, WAITS, HELD_UP };

@@ -1,0 +1,85 @@
+/* hosted.h -- values of OCaml's code that the heap's own programs do not have
+ *
+ * The build that hosts OCaml (ALQI_HOSTS_OCAML, src/ocaml) has two more shapes
+ * of blocks; in all other builds each function here is a constant.
+ *
+ *   Closure   code pointers and arities precede the environment.  The second
+ *             word, an integer, says where the environment begins.
+ *   Infix     a header inside of a closure: its size is the distance from the
+ *             closure's own first field, in words.  A value may point behind
+ *             it; the block is the closure.
+ *   Cont      a continuation: an address in it leads to a fiber's stack, whose
+ *             values are scanned with the block.
+ *
+ *   Lazy      its tag becomes another one while it is forced.
+ *
+ * .inv.infix  A value with an infix header is replaced by its closure before a
+ *             colour is read or written, and it moves as the closure moves. */
+#ifndef ALQI_HEAP_HOSTED_H
+#define ALQI_HEAP_HOSTED_H
+
+#include "heap/layout.h"
+
+#ifndef ALQI_HOSTS_OCAML
+#define ALQI_HOSTS_OCAML 0
+#endif
+
+enum {
+    ALQI_HEAP_TAG_FORCING = 244,
+    ALQI_HEAP_TAG_CONT = 245,
+    ALQI_HEAP_TAG_LAZY = 246,
+    ALQI_HEAP_TAG_CLOSURE = 247,
+    ALQI_HEAP_TAG_INFIX = 249
+};
+
+/* Of the host: shows the slots of the stack that the continuation holds. */
+void alqi_heap_host_fiber_visit(alq_value cont,
+                                void (*visit)(void *arg, alq_value *slot),
+                                void *arg);
+
+/* Blocks whose tag other domains may replace meanwhile, by compare and swap of
+ * the header: lazy values that are being forced. */
+static inline bool
+alqi_heap_is_retagged(uintptr_t header)
+{
+    return ALQI_HOSTS_OCAML && ((header & 0xFF) == ALQI_HEAP_TAG_FORCING ||
+                                (header & 0xFF) == ALQI_HEAP_TAG_LAZY);
+}
+
+static inline bool
+alqi_heap_is_continuation(uintptr_t header)
+{
+    return ALQI_HOSTS_OCAML && (header & 0xFF) == ALQI_HEAP_TAG_CONT;
+}
+
+/* Fields that hold no values, in front of those that do. */
+static inline uintptr_t
+alqi_heap_raw_fields(const alqi_heap_word *block, uintptr_t header)
+{
+    if (!ALQI_HOSTS_OCAML || (header & 0xFF) != ALQI_HEAP_TAG_CLOSURE)
+        return 0;
+    return (block[1] << 8) >> 9; /* the upper byte is the arity's */
+}
+
+/* Bytes from the block to the value; 0: it points to the block itself. */
+static inline uintptr_t
+alqi_heap_infix_bytes(alq_value v)
+{
+    uintptr_t header;
+
+    if (!ALQI_HOSTS_OCAML)
+        return 0;
+    header = __atomic_load_n((const alqi_heap_word *)v - 1, __ATOMIC_RELAXED);
+    if ((header & 0xFF) != ALQI_HEAP_TAG_INFIX)
+        return 0;
+    return (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES;
+}
+
+/* The block that the value points into.  Requires that v is a block. */
+static inline alq_value
+alqi_heap_infix_block(alq_value v)
+{
+    return v - alqi_heap_infix_bytes(v);
+}
+
+#endif

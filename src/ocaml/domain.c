@@ -1,0 +1,510 @@
+/* domain.c -- the domain behind Caml_state: its start, interrupts, blocking
+ * sections
+ *
+ * A domain is interrupted by young_limit = all ones, by OCaml's code and by the
+ * heap alike.  At the next poll or allocation its thread comes to
+ * caml_handle_gc_interrupt, which serves the heap's requests and OCaml's flags;
+ * the heap lowers the limit only when neither wants anything
+ * (alqi_heap_host_wants).
+ *
+ * A spawned domain: made by its parent (BLOCKING) -> its thread enters, fills
+ * Caml_state, runs the function -> leaves its result -> ends.
+ *
+ * Keeps .inv.head, .inv.enter of domain.h. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "heap/alloc.h"
+#include "heap/alloc_limit.h"
+#include "heap/domain.h"
+#include "heap/domain_thread.h"
+#include "heap/event.h"
+#include "heap/major_cycle.h"
+#include "heap/observe.h"
+#include "ocaml/domain.h"
+#include "ocaml/interrupt.h"
+#include "ocaml/roots.h"
+#include "ocaml/tables.h"
+
+enum { MINOR_WORDS_MIN = 4096 };
+
+__thread struct caml_domain_state *caml_state;
+/* Of the thread's domain, while it is in a blocking section. */
+static __thread struct caml_domain_state *left;
+static struct alqi_domain *first; /* the program's; slot 0 */
+
+ALQI_OCAML_API uintptr_t caml_minor_heaps_start, caml_minor_heaps_end;
+ALQI_OCAML_API uintptr_t caml_num_domains_running; /* atomic */
+ALQI_OCAML_API uintptr_t caml_minor_heap_max_wsz;
+ALQI_OCAML_API uintptr_t caml_max_stack_wsize; /* atomic */
+ALQI_OCAML_API uintptr_t caml_fiber_wsz;
+
+/* ---- hooks that systhreads replaces ------------------------------------- */
+
+static void
+nothing(void)
+{
+}
+
+ALQI_OCAML_API void (*caml_atfork_hook)(void) = nothing;
+ALQI_OCAML_API void (*caml_domain_initialize_hook)(void) = nothing;
+ALQI_OCAML_API void (*caml_domain_stop_hook)(void) = nothing;
+ALQI_OCAML_API void (*caml_domain_external_interrupt_hook)(void) = nothing;
+
+/* ---- into the heap and back --------------------------------------------- */
+
+struct alqi_domain *
+alqi_ocaml_enter(void)
+{
+    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
+
+    alqi_ocaml_tables_empty(d);
+    return d;
+}
+
+void
+alqi_ocaml_leave(struct alqi_domain *d)
+{
+    struct caml_domain_state *state = alqi_ocaml_state(d);
+    const struct alq_gc_counts *counts = &d->sums.counts;
+
+    state->young_start = (value *)d->young.start;
+    state->young_end = (value *)d->young.end;
+    state->minor_heap_wsz = d->young.plan_bytes / ALQ_WORD_BYTES;
+    state->stat_minor_words = counts->minor_words;
+    state->stat_promoted_words = counts->promoted_words;
+    state->stat_major_words = counts->promoted_words + counts->direct_words;
+    state->allocated_words = state->allocated_words_direct = 0;
+}
+
+ALQI_OCAML_API struct caml_domain_state *
+caml_get_domain_state(void)
+{
+    return caml_state;
+}
+
+/* ---- start and end ------------------------------------------------------- */
+
+static uintptr_t last_unique_id; /* atomic; the first domain's is 0 */
+
+/* The parts of Caml_state that a domain's own thread makes.  The struct may
+ * have served a domain that has ended. */
+static void
+state_init(struct caml_domain_state *state, struct alqi_domain *d,
+           uintptr_t unique_id)
+{
+    size_t from = offsetof(struct caml_domain_state, young_start);
+
+    memset((char *)state + from, 0, sizeof *state - from);
+    caml_state = state;
+    state->id = d->slot;
+    state->unique_id = (intptr_t)unique_id;
+    state->minor_tables = alqi_ocaml_tables_new();
+    state->dls_root = state->backtrace_last_exn = ALQI_OCAML_UNIT;
+    state->stack_cache = caml_alloc_stack_cache();
+    if (state->minor_tables == NULL || state->stack_cache == NULL)
+        caml_fatal_error("no memory for a domain");
+    state->trap_sp_off = 1;
+    state->trap_barrier_block = -1;
+    state->current_stack = caml_alloc_main_stack(caml_get_init_stack_wsize());
+    if (state->current_stack == NULL)
+        caml_fatal_error("no memory for a domain's stack");
+    alqi_ocaml_leave(d);
+    alqi_ocaml_global_add(&state->dls_root);
+    alqi_ocaml_global_add(&state->backtrace_last_exn);
+    if (caml_params->backtrace_enabled)
+        caml_record_backtraces(1);
+    __atomic_add_fetch(&caml_num_domains_running, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Gives back what state_init and OCaml's code have made. */
+static void
+state_end(struct caml_domain_state *state)
+{
+    alqi_ocaml_global_remove(&state->dls_root);
+    alqi_ocaml_global_remove(&state->backtrace_last_exn);
+    caml_free_intern_state();
+    caml_free_extern_state();
+    caml_free_stack(state->current_stack);
+    state->current_stack = NULL; /* it has no roots any more: roots.c */
+    caml_free_backtrace_buffer(state->backtrace_buffer);
+    caml_free_gc_regs_buckets(state->gc_regs_buckets);
+    __atomic_sub_fetch(&caml_num_domains_running, 1, __ATOMIC_SEQ_CST);
+}
+
+static size_t
+minor_words(void)
+{
+    size_t words = caml_params->init_minor_heap_wsz;
+
+    if (words < MINOR_WORDS_MIN)
+        return MINOR_WORDS_MIN;
+    if (words > ALQI_HEAP_MINOR_BYTES_MAX / ALQ_WORD_BYTES)
+        return ALQI_HEAP_MINOR_BYTES_MAX / ALQ_WORD_BYTES;
+    return words;
+}
+
+/* What OCAMLRUNPARAM says, within the heap's ranges. */
+static struct alq_domain_config
+config(void)
+{
+    uintptr_t most = caml_params->max_domains;
+
+    return (struct alq_domain_config){
+        .minor_words = minor_words(),
+        .space_overhead = (unsigned)caml_params->init_percent_free,
+        .domains_max = most < ALQI_HEAP_DOMAINS_MAX
+                           ? (unsigned)most
+                           : (unsigned)ALQI_HEAP_DOMAINS_MAX};
+}
+
+void
+alqi_ocaml_start(void)
+{
+    struct alq_domain_config c = config();
+
+    if (alqi_heap_domain_start(&c, NULL, &first) != ALQ_OK)
+        caml_fatal_error("no memory for the heap");
+    if (!alqi_ocaml_roots_start(first))
+        caml_fatal_error("no memory for the first domain");
+    caml_minor_heaps_start = first->pub.young_base;
+    caml_minor_heaps_end = first->pub.young_base + first->pub.young_bytes;
+    state_init(alqi_ocaml_state(first), first, 0);
+    caml_init_signal_handling();
+}
+
+static struct alqi_domain *
+domain_of(int id)
+{
+    return first->heap->domains[id];
+}
+
+/* A thread that systhreads has made belongs to the domain. */
+ALQI_OCAML_API void
+caml_init_domain_self(int id)
+{
+    caml_state = left = alqi_ocaml_state(domain_of(id));
+}
+
+/* ---- interrupts --------------------------------------------------------- */
+
+bool
+alqi_heap_host_wants(const struct alqi_domain *d)
+{
+    const struct caml_domain_state *state =
+        (const struct caml_domain_state *)(const void *)d;
+
+    return state->requested_minor_gc || state->requested_major_slice ||
+           state->requested_global_major_slice ||
+           __atomic_load_n(&state->requested_external_interrupt,
+                           __ATOMIC_SEQ_CST) ||
+           caml_check_pending_signals();
+}
+
+ALQI_OCAML_API void
+caml_interrupt_self(void)
+{
+    alqi_heap_alloc_limit_raise(alqi_ocaml_domain(caml_state));
+}
+
+ALQI_OCAML_API void
+caml_interrupt_all_signal_safe(void)
+{
+    unsigned n;
+
+    if (first == NULL)
+        return;
+    n = __atomic_load_n(&first->heap->n_slots, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < n; i++)
+        alqi_heap_alloc_limit_raise(domain_of((int)i));
+}
+
+/* Code that returns to OCaml with actions pending polls at once. */
+ALQI_OCAML_API void
+caml_update_young_limit_after_c_call(struct caml_domain_state *state)
+{
+    if (state->action_pending)
+        alqi_heap_alloc_limit_raise(alqi_ocaml_domain(state));
+}
+
+static bool
+take(uintptr_t *flag)
+{
+    bool was = *flag != 0;
+
+    *flag = 0;
+    return was;
+}
+
+/* What needs no code of OCaml: requests of the heap, then those flags.  Signals
+ * and the rest are the caller's, so the limit is low when this returns unless
+ * the heap wants something again. */
+ALQI_OCAML_API void
+caml_handle_gc_interrupt(void)
+{
+    struct alqi_domain *d = alqi_ocaml_enter();
+    struct caml_domain_state *state = alqi_ocaml_state(d);
+
+    if (take(&state->requested_minor_gc))
+        alqi_heap_minor(d);
+    if (take(&state->requested_global_major_slice) |
+        take(&state->requested_major_slice))
+        alqi_heap_major_slice(d, 0);
+    (void)alqi_heap_poll(d);
+    __atomic_store_n(&d->pub.young_limit, (char *)alqi_heap_alloc_limit_of(d),
+                     __ATOMIC_SEQ_CST);
+    if (alqi_heap_alloc_limit_is_stop_asked(d))
+        alqi_heap_alloc_limit_raise(d);
+    alqi_ocaml_leave(d);
+}
+
+ALQI_OCAML_API void
+caml_process_external_interrupt(void)
+{
+    if (__atomic_load_n(&caml_state->requested_external_interrupt,
+                        __ATOMIC_ACQUIRE))
+        caml_domain_external_interrupt_hook();
+}
+
+/* ---- blocking sections -------------------------------------------------- */
+
+/* To the heap the threads of systhreads are one: each saves its own state when
+ * it leaves.  A forked child runs its domain already. */
+ALQI_OCAML_API void
+caml_acquire_domain_lock(void)
+{
+    struct alqi_domain *d = alqi_ocaml_domain(left);
+
+    if (!alqi_heap_thread_runs(&d->pub))
+        alqi_heap_thread_enter(&d->threads.first);
+    caml_state = alqi_ocaml_state(d);
+    alqi_ocaml_leave(d);
+}
+
+ALQI_OCAML_API void
+caml_release_domain_lock(void)
+{
+    struct alqi_domain *d = alqi_ocaml_enter();
+
+    left = caml_state;
+    caml_state = NULL;
+    (void)alqi_heap_thread_leave(d);
+}
+
+ALQI_OCAML_API void
+caml_reset_domain_lock(void)
+{
+}
+
+/* OCaml's domains have a second thread that takes part in stops while the first
+ * one blocks.  Here a stop does the work of blocking domains. */
+ALQI_OCAML_API void
+caml_bt_enter_ocaml(void)
+{
+}
+
+ALQI_OCAML_API void
+caml_bt_exit_ocaml(void)
+{
+}
+
+ALQI_OCAML_API int
+caml_bt_is_in_blocking_section(void)
+{
+    return 0;
+}
+
+ALQI_OCAML_API int
+caml_bt_is_self(void)
+{
+    return 0;
+}
+
+/* ---- stops -------------------------------------------------------------- */
+
+/* OCaml's own stops, for its runtime events: the caller alone runs, and passes
+ * each barrier at once.  The other domains go on; they look at the ring of
+ * events when they write one. */
+ALQI_OCAML_API int
+caml_try_run_on_all_domains(void (*run)(struct caml_domain_state *, void *, int,
+                                        struct caml_domain_state **),
+                            void *data,
+                            void (*before)(struct caml_domain_state *))
+{
+    struct caml_domain_state *all[1] = {caml_state};
+
+    if (before != NULL)
+        before(caml_state);
+    run(caml_state, data, 1, all);
+    return 1;
+}
+
+ALQI_OCAML_API uintptr_t
+caml_global_barrier_and_check_final(int n)
+{
+    (void)n;
+    return 1;
+}
+
+ALQI_OCAML_API void
+caml_global_barrier_release_as_final(uintptr_t status)
+{
+    (void)status;
+}
+
+ALQI_OCAML_API intptr_t
+caml_domain_is_multicore(void)
+{
+    return __atomic_load_n(&caml_num_domains_running, __ATOMIC_SEQ_CST) > 1;
+}
+
+ALQI_OCAML_API int
+caml_domain_terminating(struct caml_domain_state *state)
+{
+    return __atomic_load_n(&alqi_ocaml_domain(state)->state,
+                           __ATOMIC_RELAXED) == ALQI_HEAP_ENDING;
+}
+
+/* ---- Domain ------------------------------------------------------------- */
+
+/* A domain that is about to begin: made by its parent, freed by its thread. */
+struct spawned {
+    struct alqi_domain *domain;
+    uintptr_t unique_id;
+    value function; /* both are global roots */
+    value sync;     /* OCaml's Domain: state, mutex, condition */
+};
+
+static void
+spawned_free(struct spawned *s)
+{
+    alqi_ocaml_global_remove(&s->function);
+    alqi_ocaml_global_remove(&s->sync);
+    free(s);
+}
+
+/* Stores Finished (Ok v) or Finished (Error e) where Domain.join looks, and
+ * wakes those that wait; they go on when the mutex is free. */
+static void
+finish(struct spawned *s, struct caml_result result)
+{
+    value v = result.data;
+
+    alqi_ocaml_global_add(&v);
+    for (unsigned tag = result.is_exception ? 1 : 0, i = 0; i < 2; i++) {
+        value block = caml_alloc_small(1, tag);
+
+        alq_init_small(block, 0, v);
+        v = block;
+        tag = 0;
+    }
+    caml_ml_mutex_lock(alq_field(s->sync, 1));
+    caml_modify((value *)s->sync, v);
+    alqi_ocaml_global_remove(&v);
+    caml_ml_condition_broadcast(alq_field(s->sync, 2));
+}
+
+static void *
+spawned_run(void *arg)
+{
+    struct spawned *s = arg;
+    struct alqi_domain *d = s->domain;
+    void *signal_stack = caml_init_signal_stack();
+    value function;
+    void *mutex;
+
+    if (signal_stack == NULL)
+        caml_fatal_error("no memory for a domain's signal stack");
+    alqi_heap_thread_enter(&d->threads.first);
+    state_init(alqi_ocaml_state(d), d, s->unique_id);
+    caml_domain_initialize_hook();
+    function = s->function;
+    s->function = ALQI_OCAML_UNIT;
+    finish(s, caml_callback_res(function, ALQI_OCAML_UNIT));
+    while (caml_final_do_calls_res().is_exception)
+        continue; /* nobody is left to catch it */
+    mutex = (void *)alq_field(alq_field(s->sync, 1), 1);
+    caml_domain_stop_hook();
+    state_end(alqi_ocaml_state(d));
+    alqi_heap_domain_end(d);
+    caml_state = NULL;
+    caml_mutex_unlock(mutex);
+    spawned_free(s);
+    caml_free_signal_stack(signal_stack);
+    return NULL;
+}
+
+static struct spawned *
+spawned_new(value function, value sync)
+{
+    struct spawned *s = calloc(1, sizeof *s);
+
+    if (s == NULL)
+        caml_raise_out_of_memory();
+    s->function = function;
+    s->sync = sync;
+    alqi_ocaml_global_add(&s->function);
+    alqi_ocaml_global_add(&s->sync);
+    return s;
+}
+
+/* The parent makes the domain, so that it can tell of a failure; the thread
+ * fills it. */
+ALQI_OCAML_API value
+caml_domain_spawn(value function, value sync)
+{
+    struct alq_domain_config c = config();
+    struct spawned *s;
+    struct alqi_domain *d;
+    uintptr_t unique_id;
+    pthread_t thread;
+
+    if (&caml_debugger_in_use != NULL && caml_debugger_in_use)
+        caml_fatal_error(
+            "ocamldebug does not support spawning multiple domains");
+    s = spawned_new(function, sync);
+    d = alqi_ocaml_enter();
+    if (alqi_heap_domain_start(&c, d, &s->domain) != ALQ_OK) {
+        alqi_ocaml_leave(d);
+        spawned_free(s);
+        caml_failwith("failed to allocate domain");
+    }
+    alqi_ocaml_leave(d);
+    alqi_ocaml_state(s->domain)->current_stack = NULL;
+    unique_id = s->unique_id =
+        __atomic_add_fetch(&last_unique_id, 1, __ATOMIC_SEQ_CST);
+    if (pthread_create(&thread, NULL, spawned_run, s) != 0)
+        caml_fatal_error("failed to create domain thread");
+    pthread_detach(thread);
+    return alqi_ocaml_int((intptr_t)unique_id);
+}
+
+ALQI_OCAML_API value
+caml_ml_domain_id(value unit)
+{
+    (void)unit;
+    return alqi_ocaml_int(caml_state->unique_id);
+}
+
+ALQI_OCAML_API value
+caml_ml_domain_index(value unit)
+{
+    (void)unit;
+    return alqi_ocaml_int(caml_state->id);
+}
+
+ALQI_OCAML_API value
+caml_ml_domain_cpu_relax(value unit)
+{
+    caml_handle_gc_interrupt();
+    return unit;
+}
+
+ALQI_OCAML_API value
+caml_recommended_domain_count(value unit)
+{
+    (void)unit;
+    return alqi_ocaml_int(sysconf(_SC_NPROCESSORS_ONLN));
+}

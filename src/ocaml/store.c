@@ -1,0 +1,137 @@
+/* store.c -- the write barrier for OCaml's code, and atomic fields
+ *
+ * A field may be of a young, an old or a static block.  Static blocks are as
+ * old ones: their fields are remembered, and darkened when they are
+ * overwritten.
+ *
+ * Keeps .inv.snapshot and .inv.remember, by alqi_heap_store.
+ * Keeps .inv.private: A young value that is stored outside of the young blocks
+ *   has escaped before. */
+#include "heap/major_mark.h"
+#include "heap/minor_escape.h"
+#include "heap/minor_remember.h"
+#include "heap/write_barrier.h"
+#include "ocaml/head.h"
+
+static inline bool
+is_young_place(const struct alqi_domain *d, const volatile value *field)
+{
+    return (uintptr_t)field - d->pub.young_base < d->pub.young_bytes;
+}
+
+/* A field that holds a young value is remembered already, and a young value
+ * needs no darkening. */
+ALQI_OCAML_API void
+caml_modify(volatile value *field, value v)
+{
+    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
+    alqi_heap_word *at = (alqi_heap_word *)field;
+
+    if (is_young_place(d, field) || alqi_heap_is_young(d, *at)) {
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        __atomic_store_n(at, v, __ATOMIC_RELEASE);
+        return;
+    }
+    if (alqi_heap_is_young(d, v))
+        alqi_heap_escape(d->heap);
+    alqi_heap_store(d, at, v);
+}
+
+/* The field holds no value yet. */
+ALQI_OCAML_API void
+caml_initialize(volatile value *field, value v)
+{
+    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
+    alqi_heap_word *at = (alqi_heap_word *)field;
+
+    if (alqi_heap_is_young(d, v) && !is_young_place(d, field)) {
+        alqi_heap_escape(d->heap);
+        alqi_heap_remember(d, at);
+    }
+    __atomic_store_n(at, v, __ATOMIC_RELEASE);
+}
+
+/* For array.c, which overwrites many fields: v is lost from one. */
+ALQI_OCAML_API void
+caml_darken(void *data, value v, volatile value *slot)
+{
+    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
+
+    (void)data;
+    (void)slot;
+    if (d->heap->cycle.phase == ALQI_HEAP_MARK)
+        alqi_heap_mark_darken(d, v);
+}
+
+/* ---- atomic fields ------------------------------------------------------ */
+
+ALQI_OCAML_API int
+caml_atomic_cas_field(value block, intptr_t i, value expected, value v)
+{
+    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
+
+    return alqi_heap_compare_exchange(d, block, (uintptr_t)i, &expected, v);
+}
+
+ALQI_OCAML_API value
+caml_atomic_load(value ref)
+{
+    return __atomic_load_n((alqi_heap_word *)ref, __ATOMIC_SEQ_CST);
+}
+
+ALQI_OCAML_API value
+caml_atomic_exchange(value ref, value v)
+{
+    value old = caml_atomic_load(ref);
+
+    while (!alqi_heap_compare_exchange(alqi_ocaml_domain(caml_state), ref, 0,
+                                       &old, v))
+        continue;
+    return old;
+}
+
+ALQI_OCAML_API value
+caml_atomic_cas(value ref, value expected, value v)
+{
+    return alqi_ocaml_bool(caml_atomic_cas_field(ref, 0, expected, v) != 0);
+}
+
+ALQI_OCAML_API value
+caml_atomic_fetch_add(value ref, value by)
+{
+    return __atomic_fetch_add((alqi_heap_word *)ref, by - 1, __ATOMIC_SEQ_CST);
+}
+
+/* ---- domain-local state ------------------------------------------------- */
+
+ALQI_OCAML_API value
+caml_domain_dls_get(value unit)
+{
+    (void)unit;
+    return caml_state->dls_root;
+}
+
+ALQI_OCAML_API value
+caml_domain_dls_set(value v)
+{
+    caml_state->dls_root = v;
+    return ALQI_OCAML_UNIT;
+}
+
+ALQI_OCAML_API value
+caml_domain_dls_compare_and_set(value old, value v)
+{
+    if (caml_state->dls_root != old)
+        return ALQI_OCAML_FALSE;
+    caml_state->dls_root = v;
+    return ALQI_OCAML_TRUE;
+}
+
+/* ---- the heap's own inline calls ----------------------------------------- */
+
+/* The slow part of alq_init, for the heap's copies of blocks. */
+void
+alq_init_slow(struct alq_domain *d, alq_value *field, alq_value v)
+{
+    alqi_heap_store(alqi_heap_domain(d), (alqi_heap_word *)field, v);
+}

@@ -1,0 +1,24 @@
+/* contract_ours.c -- prints where each field of Caml_state is, and how large
+ * caml_params is, as src/ocaml/contract.h has them */
+#include <stdio.h>
+
+#include "ocaml/contract.h"
+
+int
+main(void)
+{
+    printf("young_limit %zu\n",
+           offsetof(struct caml_domain_state, young_limit));
+    printf("young_ptr %zu\n", offsetof(struct caml_domain_state, young_ptr));
+#define FIELD(type, name)                                                      \
+    printf(#name " %zu\n", offsetof(struct caml_domain_state, name));
+    ALQI_OCAML_HEAD(FIELD)
+    printf("extra_params %zu\n",
+           offsetof(struct caml_domain_state, extra_params));
+    printf("all %zu\n", sizeof(struct caml_domain_state));
+    printf("params %zu\n", sizeof(struct caml_params));
+    printf("minor_tables %zu\n", sizeof(struct caml_minor_tables));
+    printf("custom_elt %zu\n", sizeof(struct caml_custom_elt));
+    printf("result %zu\n", sizeof(struct caml_result));
+    return 0;
+}

@@ -1,0 +1,79 @@
+#!/bin/bash
+# programs.sh -- OCaml programs on the heap say what they say on OCaml's own
+#
+# usage: programs.sh BUILD_DIR SOURCE_DIR
+#
+# Each program of programs/ is built four times: native and bytecode, with
+# OCaml's runtime and with the variant.  Its output with the variant must be
+# that without it.  Then: what both sides know of Caml_state, and the script
+# that installs.  Skips unless `tests/ocaml/prepare` has been run.
+. "$(dirname "${BASH_SOURCE[0]}")/../preload/common.sh"
+
+here=$source_dir/tests/ocaml
+folder=${ALQ_OCAML:-${XDG_CACHE_HOME:-$HOME/.cache}/aliquot/ocaml-5.3.0}
+if [ ! -e "$folder/whole" ]; then
+    echo "skipped: no OCaml in $folder: tests/ocaml/prepare builds it"
+    exit 77
+fi
+lib=$work/ocaml
+cp -a "$folder/prefix/lib/ocaml" "$lib"
+export OCAMLLIB=$lib PATH=$folder/prefix/bin:$PATH
+variant=$build/bin/aliquot-ocaml
+cd "$work" || exit 1
+
+# ---- installing --------------------------------------------------------------
+
+list() { (cd "$lib" && find . -type f | sort | xargs md5sum); }
+before=$(list)
+equal "install" "$(status_of out "$variant" install --where "$lib")" 0
+contains "install" "$(cat out)" "-runtime-variant _aliquot"
+equal "other files" "$(list | grep -v _aliquot)" "$before"
+equal "no folder" "$(status_of out "$variant" install --where "$work/none")" 1
+contains "no folder" "$(cat out)" "is no folder"
+mkdir -p other/caml
+echo '#define OCAML_VERSION_STRING "5.2.1"' >other/caml/version.h
+equal "version" "$(status_of out "$variant" install --where other)" 1
+contains "version" "$(cat out)" "OCaml 5.2.1 is not known"
+equal "usage" "$(status_of out "$variant" frob)" 2
+
+# ---- the contract ------------------------------------------------------------
+
+cc -D_GNU_SOURCE -I"$source_dir/src" -I"$source_dir/include" \
+    "$here/contract_ours.c" -o ours && ./ours >ours.txt
+cc -D_GNU_SOURCE -DCAML_INTERNALS -I"$lib" "$here/contract_theirs.c" \
+    -o theirs && ./theirs >theirs.txt
+equal "contract" "$(diff ours.txt theirs.txt)" ""
+equal "contract: fields" "$(wc -l <ours.txt)" 66
+
+# ---- programs ----------------------------------------------------------------
+
+# built NAME COMPILER FLAGS...: the program, or a failure
+built() {
+    local name=$1
+    shift
+    "$@" -w -a -I +unix -I +threads -o "$name" "${name%.*}.ml" >log 2>&1 ||
+        fail "building $name: $(head -n 5 log)"
+}
+
+for source in "$here"/programs/*.ml; do
+    name=$(basename "$source" .ml)
+    cp "$source" .
+    built "$name.theirs" ocamlopt unix.cmxa threads.cmxa
+    built "$name.native" ocamlopt unix.cmxa threads.cmxa \
+        -runtime-variant _aliquot
+    built "$name.custom" ocamlc -custom unix.cma threads.cma
+    built "$name.bytecode" ocamlc -custom unix.cma threads.cma \
+        -runtime-variant _aliquot
+    for pair in theirs:native custom:bytecode; do
+        wanted=$(status_of wanted.txt "./$name.${pair%:*}")
+        equal "$name.${pair#*:}: status" \
+            "$(status_of got.txt timeout 300 "./$name.${pair#*:}")" "$wanted"
+        equal "$name.${pair#*:}" "$(diff wanted.txt got.txt | head -n 5)" ""
+    done
+done
+
+equal "uninstall" "$(status_of out "$variant" uninstall --where "$lib")" 0
+equal "uninstalled" "$(list)" "$before"
+
+echo "$n_checks checks, $n_failed failed"
+[ "$n_failed" = 0 ]
