@@ -147,7 +147,8 @@ class Limit(common.Case):
                 [common.BIN, "record", "-f", "--limit-live=4M", "--exact",
                  "--on-limit=signal", "-o", os.path.join(self.dir, "t.ctf"),
                  "--", LEAKER, "leak", str(n)], capture_output=True, text=True,
-                cwd=self.dir, env=common.ENV, timeout=300, check=False)
+                cwd=self.dir, env=common.ENV, check=False,
+                timeout=common.PATIENCE_S)
             was_sent = run.returncode == -signal.SIGTERM
             self.assertIn("; sent SIGTERM" if was_sent else
                           "; it had ended before SIGTERM was sent", run.stderr)

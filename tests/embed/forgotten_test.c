@@ -452,7 +452,7 @@ is_caught(void (*forgets)(call_fn *call), call_fn *call)
 
     assert_true(child >= 0);
     if (child == 0) {
-        alarm(60);
+        alarm(900);
         signal(SIGSEGV, SIG_DFL); /* cmocka's goes on */
         signal(SIGBUS, SIG_DFL);
         signal(SIGABRT, SIG_DFL);

@@ -73,7 +73,7 @@ fork_and_poll(struct alq_domain *on, void *arg)
     f->pid = fork();
     CHECK(f->pid >= 0);
     if (f->pid == 0)
-        alarm(300); /* a hang is a failure */
+        alarm(900); /* a hang is a failure */
     return poll_for_ever(on, &n);
 }
 

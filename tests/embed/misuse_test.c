@@ -283,7 +283,7 @@ static alq_value kept_tree;
 static void
 child_goes_on(void)
 {
-    alarm(100); /* it does not wait for anybody */
+    alarm(900); /* it does not wait for anybody */
     CHECK(tree_size(kept_tree) == 255);
     _exit(0);
 }
@@ -433,7 +433,7 @@ a_child_finds_no_lock_taken(void **state)
             child = pid;
         }
         if (child == 0) {
-            alarm(100);
+            alarm(900);
             CHECK(alq_pauses_get_all(d, &pauses) == ALQ_OK);
             CHECK(alq_gc_minor(d) == ALQ_OK);
             CHECK(alq_domain_drop(d) == ALQ_OK);
@@ -459,7 +459,7 @@ lost_child(void)
     void *memory;
     size_t n;
 
-    alarm(100);
+    alarm(900);
     CHECK(alq_is_null(alq_alloc(d, 3, 0)));
     CHECK(alq_status_of(d) == ALQ_ESTATE);
     CHECK(alq_is_null(alq_alloc(d, 3000, 0)));
@@ -523,7 +523,7 @@ exit_while_it_sleeps(void)
     struct alq_child *child;
     int sleeps = 0;
 
-    alarm(500); /* not by this */
+    alarm(900); /* not by this */
     domains_teardown(NULL);
     CHECK(alq_domain_new(NULL, &d) == ALQ_OK);
     child = spawn(d, sleep_long, ALQ_UNIT, &sleeps);

@@ -53,7 +53,7 @@ started(void)
 static void
 in_child(const struct rule *r, int err)
 {
-    alarm(60);
+    alarm(900);
     dup2(err, STDERR_FILENO);
     d = started();
     r->breaks();

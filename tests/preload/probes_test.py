@@ -372,7 +372,7 @@ END { clear(@live); }
             _, totals = said(program.stdout.readline())
             tracer.send_signal(2)
             try:
-                tracer.wait(60)
+                tracer.wait(900)
             except subprocess.TimeoutExpired:
                 tracer.kill()  # or it counts in the next attempt, too
                 tracer.wait()

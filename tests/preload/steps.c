@@ -2,8 +2,13 @@
  *
  * usage: steps WHAT blocks|fork
  * The processor traps after each instruction of WHAT, and the handler
- * allocates, reallocates and frees, or forks.  It wants an allocator that is
- * async-signal-safe: see safe_malloc.c.  What hangs is ended by an alarm.
+ * allocates, reallocates and frees, or forks at every 61st.  It wants an
+ * allocator that is async-signal-safe: see safe_malloc.c.  What hangs is ended
+ * by an alarm.
+ *
+ * A fork is dear, and most steps are rounds of loops.  So a state, which is an
+ * instruction with the stack it runs on, counts for its first 64 meetings: by
+ * then it has been forked at once.
  * Prints "steps N", and dies when nothing was stepped through. */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -12,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -20,10 +26,16 @@
 
 #if defined(__x86_64__)
 
-enum { TRAP_FLAG = 0x100, FORK_EVERY = 61, HUNG_SECONDS = 3600 };
+enum { TRAP_FLAG = 0x100, FORK_EVERY = 61 };
+enum { HUNG_SECONDS = 3600, CHILD_HUNG_SECONDS = 900 };
+
+/* A slot of the table of states: the hash of one above, how often it has been
+ * met below.  The table is shared, so that a fork need not copy it. */
+enum { LOG_STATES = 18, MEETINGS = 64, MEETINGS_MASK = 127 };
+static uint64_t *states;
 
 static volatile sig_atomic_t is_stepping, is_forking, n_failed;
-static volatile unsigned n_steps;
+static volatile unsigned n_steps, n_counted;
 static void *volatile held[16];
 static void *volatile sink;
 
@@ -64,13 +76,33 @@ use_fork(void)
     pid_t pid = fork();
 
     if (pid == 0) {
-        alarm(200);
+        alarm(CHILD_HUNG_SECONDS);
         for (unsigned i = 0; i < 50; i++)
             use_blocks(i);
         _exit(0);
     }
     if (waitpid(pid, &status, 0) != pid || status != 0)
         n_failed++;
+}
+
+/* Whether the state has been met MEETINGS times; not when the table, which has
+ * room for five times as many as there are, has none for it. */
+static int
+is_known(uintptr_t pc, uintptr_t sp)
+{
+    const unsigned n = 1u << LOG_STATES;
+    uint64_t hash = (pc * 0x9e3779b97f4a7c15 ^ sp) * 0xff51afd7ed558ccd;
+    uint64_t state = (hash | MEETINGS_MASK) - MEETINGS_MASK;
+
+    for (unsigned i = 0; i < 100; i++) {
+        uint64_t *at = &states[((hash >> (64 - LOG_STATES)) + i) % n];
+
+        if (*at == 0)
+            *at = state;
+        if ((*at & ~(uint64_t)MEETINGS_MASK) == state)
+            return (*at & MEETINGS_MASK) == MEETINGS || (++*at, 0);
+    }
+    return 0;
 }
 
 static void
@@ -87,7 +119,9 @@ on_trap(int signal, siginfo_t *info, void *context)
     n_steps++;
     if (!is_forking)
         use_blocks(n_steps);
-    else if (n_steps % FORK_EVERY == 0)
+    else if (!is_known((uintptr_t)u->uc_mcontext.gregs[REG_RIP],
+                       (uintptr_t)u->uc_mcontext.gregs[REG_RSP]) &&
+             ++n_counted % FORK_EVERY == 0)
         use_fork();
 }
 
@@ -284,6 +318,10 @@ main(int argc, char **argv)
                                .sa_flags = SA_SIGINFO | SA_NODEFER};
     const char *what = argc > 2 ? argv[1] : "";
 
+    states = mmap(NULL, sizeof(*states) << LOG_STATES, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (states == MAP_FAILED)
+        return 1;
     sigaction(SIGTRAP, &action, NULL);
     alarm(HUNG_SECONDS);
     is_forking = argc > 2 && strcmp(argv[2], "fork") == 0;
