@@ -11,7 +11,8 @@
  * no block has after the sweep, becomes marked.  So a cycle writes no header of
  * a live block but to mark it.
  *
- * .inv.colour  Garbage is the colour of a block in SWEEP alone, marked in MARK
+ * .inv.colour  The three colours differ.  Garbage is the colour of a block in
+ *              SWEEP alone, and the block is not reachable then; marked in MARK
  *              alone. */
 #ifndef ALQI_HEAP_COLOUR_H
 #define ALQI_HEAP_COLOUR_H

@@ -13,10 +13,7 @@
  * (weak_phase.h).  Then the colours rotate: what is unmarked is garbage.
  *
  * .inv.cycle   The phase changes in this order alone, in a stop, when no domain
- *              has work.
- * .inv.colour  The three colours differ.  A block has the colour of garbage in
- *              SWEEP alone, and is not reachable then, that of marked blocks in
- *              MARK alone. */
+ *              has work. */
 #ifndef ALQI_HEAP_MAJOR_CYCLE_H
 #define ALQI_HEAP_MAJOR_CYCLE_H
 

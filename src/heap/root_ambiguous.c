@@ -177,8 +177,9 @@ alqi_heap_ambiguous_young_stw(struct alqi_domain *leader, stay_fn *stay)
         return;
     for (i = 0; i < heap->n_slots; i++)
         ALQI_ASSERT(heap->domains[i]->ambiguous.to == 0); /* .inv.clean */
-    alqi_heap_stack_words_stw(heap->domains[i], heap->area.young_base,
-                              heap->area.young_bytes, note_word, heap);
+    for (i = 0; i < heap->n_slots; i++)
+        alqi_heap_stack_words_stw(heap->domains[i], heap->area.young_base,
+                                  heap->area.young_bytes, note_word, heap);
     for (i = 0; i < heap->n_slots; i++) {
         of = heap->domains[i];
         if (of->ambiguous.to == 0)

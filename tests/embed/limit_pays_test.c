@@ -726,8 +726,8 @@ static enum alq_status
 ask_for_too_much(struct alq_domain *on, void *arg)
 {
     (void)arg;
-    CHECK(alq_alloc_custom_mem(on, &kind, TOO_LARGE, OUTSIDE_BYTES) ==
-          ALQ_NULL);
+    CHECK(
+        alq_is_null(alq_alloc_custom_mem(on, &kind, TOO_LARGE, OUTSIDE_BYTES)));
     CHECK(alq_status_of(on) == ALQ_ENOMEM);
     alq_status_clear(on);
     return ALQ_OK;
@@ -756,8 +756,8 @@ static enum alq_status
 ask_for_more_than_allowed(struct alq_domain *on, void *arg)
 {
     (void)arg;
-    CHECK(alq_alloc_custom_mem(on, &kind, TOO_LARGE, OUTSIDE_BYTES) ==
-          ALQ_NULL);
+    CHECK(
+        alq_is_null(alq_alloc_custom_mem(on, &kind, TOO_LARGE, OUTSIDE_BYTES)));
     return ALQ_OK;
 }
 

@@ -20,6 +20,7 @@
 #include <aliquot/aliquot.h>
 
 #include "domains_kit.h"
+#include "base/rank.h"
 #include "plat/plat.h"
 
 enum { ALARM_S = 100, TEXT_BYTES = 4096 };
@@ -84,9 +85,9 @@ uses_the_heap(struct alq_domain *on)
     int ends[2];
 
     CHECK(pipe(ends) == 0 && dup2(ends[1], STDERR_FILENO) >= 0);
-    CHECK(alq_alloc(on, 3, 0) == ALQ_NULL);
+    CHECK(alq_is_null(alq_alloc(on, 3, 0)));
     CHECK(alq_status_of(on) == ALQ_ESTATE);
-    CHECK(alq_alloc(on, 3000, 0) == ALQ_NULL);
+    CHECK(alq_is_null(alq_alloc(on, 3000, 0)));
     CHECK(alq_gc_full_major(on) == ALQ_ESTATE);
     close(ends[1]);
     close(STDERR_FILENO);
@@ -279,7 +280,7 @@ static alq_value
 leave_a_custom_block(struct alq_domain *on, alq_value arg, void *data)
 {
     (void)data;
-    CHECK(alq_alloc_custom(on, &forking, 8) != ALQ_NULL);
+    CHECK(!alq_is_null(alq_alloc_custom(on, &forking, 8)));
     return arg;
 }
 
@@ -328,7 +329,7 @@ a_child_does_not_go_on_with_a_collection_of_two(void **state)
     assert_int_equal(pipe(ends), 0);
     was = dup(STDERR_FILENO);
     dup2(ends[1], STDERR_FILENO);
-    CHECK(alq_alloc_custom(d, &forking, 8) != ALQ_NULL);
+    CHECK(!alq_is_null(alq_alloc_custom(d, &forking, 8)));
     assert_int_equal(alq_gc_minor(d), ALQ_OK);
     status = await(pid_inside);
     dup2(was, STDERR_FILENO);
@@ -380,8 +381,8 @@ drop_when_told(void *arg)
     return NULL;
 }
 
-/* Runs last of all handlers, as it is registered first: the heap's locks are
- * taken. */
+/* Runs behind the heap's handler, as it is registered before that: the heap's
+ * locks are taken. */
 static void
 before_fork(void)
 {
@@ -392,6 +393,12 @@ before_fork(void)
            !__atomic_load_n(&dropper.waits, __ATOMIC_ACQUIRE))
         usleep(100);
     dropper.was_done = __atomic_load_n(&dropper.done, __ATOMIC_ACQUIRE) != 0;
+}
+
+__attribute__((constructor(ALQI_FORK_TIMER))) static void
+watch_forks(void)
+{
+    pthread_atfork(before_fork, NULL, NULL);
 }
 
 static alq_value
@@ -443,6 +450,5 @@ main(void)
         TEST(a_fork_waits_for_the_drop_of_a_child),
     };
 
-    pthread_atfork(before_fork, NULL, NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  *
  * [churn.h] Blocks enter when they are gone, by the set of colours at whose
  * last moments they were live. A later moment of a colour takes that colour out
- * of all sets (.inv.moments). */
+ * of all sets. */
 #include <math.h>
 
 #include "cli/analysis/churn.h"

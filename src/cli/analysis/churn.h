@@ -11,9 +11,9 @@
  *              c T / sqrt(T + C) where a colour is highest.  The height of the
  *              sample above the estimate tells c.
  *
- * .inv.moments sums[m] holds the blocks that are gone and were live at the last
- *              moments of just the colours of the set m.  When a colour gets a
- *              later moment, no block that is gone was live at it. */
+ * .inv.moments  sums[m] holds the blocks that are gone and were live at the
+ * last moments of just the colours of the set m.  When a colour gets a later
+ * moment, no block that is gone was live at it. */
 #ifndef ALQI_CLI_ANALYSIS_CHURN_H
 #define ALQI_CLI_ANALYSIS_CHURN_H
 
