@@ -47,7 +47,9 @@ a_number_means_one_stack(void **state)
     (void)state;
     assert_non_null(t);
     for (unsigned i = 0; i < STACKS; i++) {
-        n[i] = random_stack(frames[i]);
+        if (i % 16 == 15) /* now and then the one before it */
+            memcpy(frames[i], frames[i - 1], sizeof frames[i]);
+        n[i] = i % 16 == 15 ? n[i - 1] : random_stack(frames[i]);
         id[i] = alqi_stack_table_add(t, frames[i], n[i]);
         assert_int_not_equal(id[i], 0);
     }
@@ -64,7 +66,7 @@ a_number_means_one_stack(void **state)
         assert_true((id[i] == id[i - 1]) == is_equal);
         n_equal += is_equal;
     }
-    assert_true(n_equal > 0); /* else equality was never tried */
+    assert_true(n_equal >= STACKS / 16);
     alqi_stack_table_drop(t);
 }
 

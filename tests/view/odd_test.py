@@ -130,7 +130,7 @@ class Odd(view.Case):
         self.assertEqual(info["total"]["n"], 0)
         self.assertEqual(answers["samples"]["rows"], [])
         self.assertEqual(answers["hot?limit=100"]["rows"], [])
-        self.assertEqual(answers["tree"]["nodes"], [[0, 0, 0, 0, 0, 0]])
+        self.assertEqual(answers["tree"]["nodes"], [[0, 0, 0, 0, 0, 0, 0, 0]])
 
     def test_faults(self):
         """What is odd in the format: each that the report reads."""
