@@ -25,10 +25,16 @@ fixed=(setarch -R)
 "${fixed[@]}" true 2>/dev/null || fixed=()
 with "$nothing" off "${fixed[@]}" "$victim" idle >bare.out
 with "$preload" off "${fixed[@]}" "$victim" idle >off.out 2>&1
-# One mapping more: the library's own data that begin as zeros.
-mappings=$(awk '/mappings/ { print $2 + 1 }' bare.out)
-sed -i "s/^mappings .*/mappings $mappings/" bare.out
-equal "off: what is left" "$(cat off.out)" "$(cat bare.out)"
+equal "off: what is left" "$(grep -v mappings off.out)" \
+    "$(grep -v mappings bare.out)"
+# At most one mapping more: the library's own data that begin as zeros, where
+# they do not fit behind the others on their last page.
+more=$(awk '/mappings/ { n[FILENAME] = $2 }
+    END { print n["off.out"] - n["bare.out"] }' bare.out off.out)
+case $more in
+0 | 1) pass ;;
+*) fail "off: $more mappings more" ;;
+esac
 contains "the test looks" "$(cat bare.out)" "SigCgt:"
 # That the test can fail: recording and control are seen by it.
 with "$preload" control,out="$work/r" "$victim" idle >on.out 2>/dev/null
