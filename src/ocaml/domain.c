@@ -246,11 +246,12 @@ caml_handle_gc_interrupt(void)
 {
     struct alqi_domain *d = alqi_ocaml_enter();
     struct caml_domain_state *state = alqi_ocaml_state(d);
+    bool is_global;
 
     if (take(&state->requested_minor_gc))
         alqi_heap_minor(d);
-    if (take(&state->requested_global_major_slice) |
-        take(&state->requested_major_slice))
+    is_global = take(&state->requested_global_major_slice);
+    if (take(&state->requested_major_slice) || is_global)
         alqi_heap_major_slice(d, 0);
     (void)alqi_heap_poll(d);
     __atomic_store_n(&d->pub.young_limit, (char *)alqi_heap_alloc_limit_of(d),
