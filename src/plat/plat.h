@@ -129,21 +129,26 @@ alqi_plat_lock_take_try(struct alqi_plat_lock *lock)
         &lock->state, &idle, 1, memory_order_acquire, memory_order_relaxed);
 }
 
+/* In any order: nothing waits here.  A handler may find the lock free that its
+ * thread is about to take. */
 static inline bool
 alqi_plat_lock_try(struct alqi_plat_lock *lock)
 {
     if (!alqi_plat_lock_take_try(lock))
         return false;
-    alqi_base_rank_push_sigsafe(alqi_plat_lock_rank(lock));
+    alqi_base_rank_note_sigsafe(alqi_plat_lock_rank(lock));
     return true;
 }
 
+/* The rank is noted once more, as a handler may have taken the lock in between,
+ * and given it back. */
 static inline void
 alqi_plat_lock(struct alqi_plat_lock *lock)
 {
     alqi_base_rank_push_sigsafe(alqi_plat_lock_rank(lock));
     if (!alqi_plat_lock_take_try(lock))
         alqi_plat_lock_wait(lock);
+    alqi_base_rank_note_sigsafe(alqi_plat_lock_rank(lock));
 }
 
 /* One of a group of locks that share a rank, by a thread that takes them all:

@@ -457,6 +457,7 @@ static struct {
     struct alqi_plat_lock lock;
     struct alqi_heap *heap;          /* that is observed; NULL: none   */
     struct alqi_glue_profiled *last; /* made when it was started */
+    bool is_used;                    /* atomic: a heap was observed ever */
 } profiler = {.lock = ALQI_PLAT_LOCK(GLUE_PROFILER)};
 
 static bool
@@ -541,9 +542,17 @@ static const struct alqi_heap_hooks hooks = {
 
 /* ---- forks -------------------------------------------------------------- */
 
+/* Whether the fork that the thread makes has taken the locks. */
+static __thread bool has_locks __attribute__((tls_model("initial-exec")));
+
+/* A process that never had a profile takes none: a handler may fork that
+ * interrupts the capture of a stack, under a lock that comes later. */
 static void
 before_fork(void)
 {
+    has_locks = __atomic_load_n(&profiler.is_used, __ATOMIC_ACQUIRE);
+    if (!has_locks)
+        return;
     alqi_plat_lock(&profiler.lock);
     alqi_memprof_fork_prepare();
 }
@@ -551,6 +560,8 @@ before_fork(void)
 static void
 after_fork_parent(void)
 {
+    if (!has_locks)
+        return;
     alqi_memprof_fork_parent();
     alqi_plat_unlock(&profiler.lock);
 }
@@ -560,6 +571,8 @@ after_fork_parent(void)
 static void
 after_fork_child(void)
 {
+    if (!has_locks)
+        return;
     alqi_memprof_fork_child();
     alqi_stack_after_fork_child();
     alqi_plat_unlock(&profiler.lock);
@@ -580,6 +593,7 @@ take_over(struct alqi_heap *heap, struct alqi_glue_profiled *last)
 {
     struct alqi_glue_profiled *before = last;
 
+    __atomic_store_n(&profiler.is_used, true, __ATOMIC_RELEASE);
     alqi_plat_lock(&profiler.lock);
     if (profiler.heap != heap) {
         before = profiler.last;
