@@ -66,8 +66,12 @@ dlclose(void *handle)
     int result = alqi_preload_real.dlclose(handle);
 
     if (removals() != before) {
+        uint32_t was;
+
         alqi_preload_hot.is_controlling = true;
+        was = alqi_preload_bypass_begin(); /* forget takes a lock */
         alqi_stack_forget();
+        alqi_preload_bypass_end(was);
         alqi_preload_nodes_forget();
         alqi_preload_hot.is_controlling = false;
         alqi_preload_pending_poll();
