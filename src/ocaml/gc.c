@@ -51,17 +51,6 @@ caml_finalise_heap(void)
 
 /* ---- collecting --------------------------------------------------------- */
 
-static void
-note_cycles(struct alqi_domain *d)
-{
-    struct alq_gc_stats s;
-
-    alqi_heap_stat_quick(d, &s);
-    caml_major_cycles_completed = s.major_collections;
-    caml_minor_collections_count = s.minor_collections;
-    caml_compactions_count = s.compactions;
-}
-
 /* Runs `collect`, then what it has made due; raises what that raises. */
 static void
 collect(void (*collection)(struct alqi_domain *d))
@@ -71,7 +60,6 @@ collect(void (*collection)(struct alqi_domain *d))
 
     collection(d);
     (void)alqi_heap_poll(d);
-    note_cycles(d);
     alqi_ocaml_leave(d);
     result = caml_process_pending_actions_res();
     if (result.is_exception)
@@ -134,7 +122,6 @@ caml_gc_major_slice(value n)
     struct caml_result result;
 
     alqi_heap_major_slice(d, words > 0 ? (size_t)words : 0);
-    note_cycles(d);
     alqi_ocaml_leave(d);
     result = caml_process_pending_actions_res();
     if (result.is_exception)

@@ -9,4 +9,9 @@ struct caml_result caml_final_do_calls_res(void);
 value caml_alloc_shr(uintptr_t wosize, unsigned tag);
 void caml_modify(volatile value *field, value v);
 
+/* Read by the members that stay; alqi_ocaml_leave writes them. */
+extern uintptr_t caml_major_cycles_completed;
+extern uintptr_t caml_minor_collections_count;
+extern uintptr_t caml_compactions_count;
+
 #endif
