@@ -20,15 +20,16 @@
  * The inline part has sorted out fields that hold a young value: these are
  * remembered already, and need no darkening, as a value that is promoted while
  * marking gets marked.  alq_init comes here without that test; its fields hold
- * integers.  Release: a domain that reads v finds its block initialised. */
+ * integers.  Another domain may store a young value between that test and this
+ * load: then both remember the field.  Release: a domain that reads v finds its
+ * block initialised. */
 void
 alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v)
 {
     alq_value old = __atomic_load_n(field, ALQI_HEAP_DEPENDS);
 
-    /* .inv.remember: the field is of an old block, and holds nothing young. */
+    /* .inv.remember: the field is of an old block. */
     ALQI_DEBUG((uintptr_t)field - d->pub.young_base >= d->pub.young_bytes);
-    ALQI_DEBUG(!alq_is_block(old) || !alqi_heap_is_young(d, old));
     if (d->heap->cycle.phase == ALQI_HEAP_MARK &&
         alqi_heap_mark_is_white(d, old))
         alqi_heap_mark_darken(d, old);
