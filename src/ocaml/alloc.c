@@ -115,7 +115,8 @@ caml_atom(unsigned tag)
 {
     static uintptr_t atoms[256][2];
 
-    atoms[tag][0] = ALQI_HEAP_COLOUR_STATIC | tag;
+    __atomic_store_n(&atoms[tag][0], ALQI_HEAP_COLOUR_STATIC | tag,
+                     __ATOMIC_RELAXED);
     return (value)&atoms[tag][1];
 }
 

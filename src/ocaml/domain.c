@@ -244,8 +244,9 @@ take(uintptr_t *flag)
 }
 
 /* What needs no code of OCaml: requests of the heap, then those flags.  Signals
- * and the rest are the caller's, so the limit is low when this returns unless
- * the heap wants something again. */
+ * and the rest are the caller's: the limit is low when this returns unless the
+ * heap wants something again, since a signal that is masked stays pending. What
+ * the caller may not run is looked at when it returns to OCaml's code. */
 ALQI_OCAML_API void
 caml_handle_gc_interrupt(void)
 {
@@ -261,8 +262,10 @@ caml_handle_gc_interrupt(void)
     (void)alqi_heap_poll(d);
     __atomic_store_n(&d->pub.young_limit, (char *)alqi_heap_alloc_limit_of(d),
                      __ATOMIC_SEQ_CST);
-    if (alqi_heap_alloc_limit_is_stop_asked(d))
+    if (alqi_heap_alloc_limit_is_asked(d))
         alqi_heap_alloc_limit_raise(d);
+    if (alqi_heap_host_wants(d))
+        caml_set_action_pending(state);
     alqi_ocaml_leave(d);
 }
 

@@ -15,29 +15,15 @@
 void caml_scan_stack(caml_scanning_action *action, int flags, void *data,
                      void *stack, value *gc_regs);
 
-struct visitor {
-    void (*visit)(void *arg, alq_value *slot);
-    void *arg;
-};
-
-static void
-action(void *data, value v, volatile value *slot)
-{
-    const struct visitor *to = data;
-
-    if (alq_is_block(v))
-        to->visit(to->arg, (alq_value *)slot);
-}
-
 void
 alqi_heap_host_fiber_visit(alq_value cont,
                            void (*visit)(void *arg, alq_value *slot), void *arg)
 {
     uintptr_t stack = ((alqi_heap_word *)cont)[0] & ~(uintptr_t)1;
-    struct visitor to = {visit, arg};
+    struct alqi_ocaml_visitor to = {visit, arg};
 
     if (stack != 0)
-        caml_scan_stack(action, 0, &to, (void *)stack, NULL);
+        caml_scan_stack(alqi_ocaml_show, 0, &to, (void *)stack, NULL);
 }
 
 /* The continuation is about to be resumed. */

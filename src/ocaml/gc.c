@@ -161,10 +161,7 @@ tuple_of(const double *numbers, unsigned n_doubles, const uint64_t *counts,
         value v = i < n_doubles ? caml_copy_double(numbers[i])
                                 : alqi_ocaml_int((intptr_t)counts[i]);
 
-        ((alqi_heap_word *)tuple)[i] = v;
-        if (alq_is_block(v) &&
-            !alqi_heap_is_young(alqi_ocaml_domain(caml_state), tuple))
-            caml_modify((value *)tuple + i, v);
+        caml_modify((value *)tuple + i, v);
     }
     alqi_ocaml_global_remove(&tuple);
     return tuple;

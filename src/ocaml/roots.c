@@ -145,15 +145,10 @@ modules_visit(alqi_heap_observe_visit_fn *visit, void *arg)
 
 /* ---- all of them -------------------------------------------------------- */
 
-struct visitor {
-    alqi_heap_observe_visit_fn *visit;
-    void *arg;
-};
-
-static void
-action(void *data, value v, volatile value *slot)
+void
+alqi_ocaml_show(void *data, value v, volatile value *slot)
 {
-    const struct visitor *to = data;
+    const struct alqi_ocaml_visitor *to = data;
 
     if (alq_is_block(v))
         to->visit(to->arg, (alq_value *)slot);
@@ -163,13 +158,13 @@ static void
 scan(void *client, struct alqi_domain *d, bool young_only,
      alqi_heap_observe_visit_fn *visit, void *arg)
 {
-    struct visitor to = {visit, arg};
+    struct alqi_ocaml_visitor to = {visit, arg};
 
     (void)client;
     if (alqi_ocaml_state(d)->current_stack == NULL)
         return; /* the domain is being started */
-    caml_do_roots(action, young_only ? ONLY_YOUNG : 0, &to, alqi_ocaml_state(d),
-                  1);
+    caml_do_roots(alqi_ocaml_show, young_only ? ONLY_YOUNG : 0, &to,
+                  alqi_ocaml_state(d), 1);
     if (d->slot != 0)
         return; /* what follows is nobody's: the first domain's share has it */
     alqi_plat_lock(&globals_lock);

@@ -28,6 +28,7 @@ before=$(list)
 equal "install" "$(status_of out "$variant" install --where "$lib")" 0
 contains "install" "$(cat out)" "-runtime-variant _aliquot"
 equal "other files" "$(list | grep -v _aliquot)" "$before"
+equal "ocamlrun" "$(status_of out test -x "$lib/ocamlrun_aliquot")" 0
 equal "no folder" "$(status_of out "$variant" install --where "$work/none")" 1
 contains "no folder" "$(cat out)" "is no folder"
 mkdir -p other/caml
@@ -64,7 +65,12 @@ for source in "$here"/programs/*.ml; do
     built "$name.custom" ocamlc -custom unix.cma threads.cma
     built "$name.bytecode" ocamlc -custom unix.cma threads.cma \
         -runtime-variant _aliquot
-    for pair in theirs:native custom:bytecode; do
+    # A program that any ocamlrun runs, with the stubs of its libraries loaded.
+    built "$name.byte" ocamlc unix.cma threads.cma
+    printf '#!/bin/sh\nexec "%s/ocamlrun_aliquot" "%s/%s.byte"\n' "$lib" "$work" \
+        "$name" >"$name.run"
+    chmod +x "$name.run"
+    for pair in theirs:native custom:bytecode custom:run; do
         wanted=$(status_of wanted.txt "./$name.${pair%:*}")
         equal "$name.${pair#*:}: status" \
             "$(status_of got.txt timeout 300 "./$name.${pair#*:}")" "$wanted"

@@ -22,3 +22,12 @@ let () =
   Gc.full_major ();
   Gc.delete_alarm alarm;
   Printf.printf "%b\n" (!called > 0)
+
+(* Tuples that the runtime makes stay whole, whichever of their fields a minor
+   collection comes between. *)
+let () =
+  Gc.set { (Gc.get ()) with minor_heap_size = 4096 };
+  let now s = [| s.Gc.minor_words; s.promoted_words; s.major_words |] in
+  let kept = List.init 5000 (fun _ -> let s = Gc.quick_stat () in (s, now s)) in
+  Gc.full_major ();
+  Printf.printf "%b\n" (List.for_all (fun (s, was) -> now s = was) kept)
