@@ -1,7 +1,7 @@
 /* hosted.h -- values of OCaml's code that the heap's own programs do not have
  *
- * The build that hosts OCaml (ALQI_HOSTS_OCAML, src/ocaml) has two more shapes
- * of blocks; in all other builds each function here is a constant.
+ * The build that hosts OCaml (ALQI_HOSTS_OCAML, src/ocaml) has more shapes of
+ * blocks; in all other builds each function here is a constant.
  *
  *   Closure   code pointers and arities precede the environment.  The second
  *             word, an integer, says where the environment begins.
@@ -10,7 +10,6 @@
  *             it; the block is the closure.
  *   Cont      a continuation: an address in it leads to a fiber's stack, whose
  *             values are scanned with the block.
- *
  *   Lazy      its tag becomes another one while it is forced.
  *
  * .inv.infix  A value with an infix header is replaced by its closure before a

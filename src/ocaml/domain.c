@@ -10,7 +10,7 @@
  * A spawned domain: made by its parent (BLOCKING) -> its thread enters, fills
  * Caml_state, runs the function -> leaves its result -> ends.
  *
- * Keeps .inv.head, .inv.enter of domain.h. */
+ * Keeps .inv.head of head.h and .inv.enter of domain.h. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +37,7 @@ static struct alqi_domain *first; /* the program's; slot 0 */
 
 ALQI_OCAML_API uintptr_t caml_minor_heaps_start, caml_minor_heaps_end;
 ALQI_OCAML_API uintptr_t caml_num_domains_running; /* atomic */
-ALQI_OCAML_API uintptr_t caml_minor_heap_max_wsz;
-ALQI_OCAML_API uintptr_t caml_max_stack_wsize; /* atomic */
+ALQI_OCAML_API uintptr_t caml_max_stack_wsize;     /* atomic */
 ALQI_OCAML_API uintptr_t caml_fiber_wsz;
 
 /* ---- hooks that systhreads replaces ------------------------------------- */
@@ -95,20 +94,24 @@ caml_get_domain_state(void)
 static uintptr_t last_unique_id; /* atomic; the first domain's is 0 */
 
 /* The parts of Caml_state that a domain's own thread makes.  The struct may
- * have served a domain that has ended. */
+ * have served a domain that has ended: then its tables and the stacks that its
+ * fibers had serve this one, too. */
 static void
 state_init(struct caml_domain_state *state, struct alqi_domain *d,
            uintptr_t unique_id)
 {
     size_t from = offsetof(struct caml_domain_state, young_start);
+    struct caml_minor_tables *tables = state->minor_tables;
+    void *stack_cache = state->stack_cache;
 
     memset((char *)state + from, 0, sizeof *state - from);
     caml_state = state;
     state->id = d->slot;
     state->unique_id = (intptr_t)unique_id;
-    state->minor_tables = alqi_ocaml_tables_new();
+    state->minor_tables = tables != NULL ? tables : alqi_ocaml_tables_new();
     state->dls_root = state->backtrace_last_exn = ALQI_OCAML_UNIT;
-    state->stack_cache = caml_alloc_stack_cache();
+    state->stack_cache =
+        stack_cache != NULL ? stack_cache : caml_alloc_stack_cache();
     if (state->minor_tables == NULL || state->stack_cache == NULL)
         caml_fatal_error("no memory for a domain");
     state->trap_sp_off = 1;
@@ -437,7 +440,7 @@ spawned_run(void *arg)
     mutex = (void *)alq_field(alq_field(s->sync, 1), 1);
     caml_domain_stop_hook();
     state_end(alqi_ocaml_state(d));
-    alqi_heap_domain_end(d);
+    alqi_heap_domain_end(alqi_ocaml_enter());
     caml_state = NULL;
     caml_mutex_unlock(mutex);
     spawned_free(s);

@@ -66,3 +66,18 @@ let () =
     !n in
   let ds = List.init 3 (fun i -> Domain.spawn (run i)) in
   Printf.printf "%d\n" (List.fold_left (fun s d -> s + Domain.join d) 0 ds)
+
+(* What a domain has stored into an old array, last of all, outlives it. *)
+let () =
+  let ok = ref true in
+  for round = 1 to 100 do
+    let a = Array.make 300 None in
+    Gc.minor ();
+    Domain.join (Domain.spawn (fun () ->
+      Array.fill a 0 300 (Some (string_of_int round))));
+    ignore (Sys.opaque_identity (List.init 1000 string_of_int));
+    Gc.minor ();
+    ignore (Sys.opaque_identity (List.init 1000 string_of_int));
+    ok := !ok && Array.for_all (fun x -> x = Some (string_of_int round)) a
+  done;
+  Printf.printf "%b\n" !ok
