@@ -10,7 +10,7 @@
  * A spawned domain: made by its parent (BLOCKING) -> its thread enters, fills
  * Caml_state, runs the function -> leaves its result -> ends.
  *
- * Keeps .inv.head of head.h and .inv.enter of domain.h. */
+ * Keeps .inv.head of head.h and .inv.enter of enter.h. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +24,12 @@
 #include "heap/major_cycle.h"
 #include "heap/observe.h"
 #include "ocaml/domain.h"
+#include "ocaml/enter.h"
 #include "ocaml/interrupt.h"
+#include "ocaml/memprof.h"
 #include "ocaml/roots.h"
 #include "ocaml/tables.h"
+#include "ocaml/trace.h"
 
 enum { MINOR_WORDS_MIN = 4096 };
 
@@ -51,37 +54,6 @@ ALQI_OCAML_API void (*caml_atfork_hook)(void) = nothing;
 ALQI_OCAML_API void (*caml_domain_initialize_hook)(void) = nothing;
 ALQI_OCAML_API void (*caml_domain_stop_hook)(void) = nothing;
 ALQI_OCAML_API void (*caml_domain_external_interrupt_hook)(void) = nothing;
-
-/* ---- into the heap and back --------------------------------------------- */
-
-struct alqi_domain *
-alqi_ocaml_enter(void)
-{
-    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
-
-    alqi_ocaml_tables_empty(d);
-    return d;
-}
-
-void
-alqi_ocaml_leave(struct alqi_domain *d)
-{
-    struct caml_domain_state *state = alqi_ocaml_state(d);
-    const struct alq_gc_counts *counts = &d->sums.counts;
-
-    state->young_start = (value *)d->young.start;
-    state->young_end = (value *)d->young.end;
-    state->minor_heap_wsz = d->young.plan_bytes / ALQ_WORD_BYTES;
-    state->stat_minor_words = counts->minor_words;
-    state->stat_promoted_words = counts->promoted_words;
-    state->stat_major_words = counts->promoted_words + counts->direct_words;
-    state->allocated_words = state->allocated_words_direct = 0;
-    caml_major_cycles_completed = d->heap->cycle.n;
-    __atomic_store_n(&caml_minor_collections_count, d->heap->young.n_minors,
-                     __ATOMIC_RELAXED);
-    __atomic_store_n(&caml_compactions_count, d->heap->compact.n,
-                     __ATOMIC_RELAXED);
-}
 
 ALQI_OCAML_API struct caml_domain_state *
 caml_get_domain_state(void)
@@ -112,7 +84,9 @@ state_init(struct caml_domain_state *state, struct alqi_domain *d,
     state->dls_root = state->backtrace_last_exn = ALQI_OCAML_UNIT;
     state->stack_cache =
         stack_cache != NULL ? stack_cache : caml_alloc_stack_cache();
-    if (state->minor_tables == NULL || state->stack_cache == NULL)
+    state->memprof = alqi_ocaml_thread_new();
+    if (state->minor_tables == NULL || state->stack_cache == NULL ||
+        state->memprof == NULL)
         caml_fatal_error("no memory for a domain");
     state->trap_sp_off = 1;
     state->trap_barrier_block = -1;
@@ -133,6 +107,8 @@ state_end(struct caml_domain_state *state)
 {
     alqi_ocaml_global_remove(&state->dls_root);
     alqi_ocaml_global_remove(&state->backtrace_last_exn);
+    if (state->memprof != NULL) /* systhreads has not ended it */
+        caml_memprof_delete_thread(state->memprof);
     caml_free_intern_state();
     caml_free_extern_state();
     caml_free_stack(state->current_stack);
@@ -175,12 +151,11 @@ alqi_ocaml_start(void)
 
     if (alqi_heap_domain_start(&c, NULL, &first) != ALQ_OK)
         caml_fatal_error("no memory for the heap");
-    if (!alqi_ocaml_roots_start(first))
-        caml_fatal_error("no memory for the first domain");
     caml_minor_heaps_start = first->pub.young_base;
     caml_minor_heaps_end = first->pub.young_base + first->pub.young_bytes;
     state_init(alqi_ocaml_state(first), first, 0);
     caml_init_signal_handling();
+    alqi_ocaml_trace_begin(first);
 }
 
 static struct alqi_domain *
@@ -485,6 +460,7 @@ caml_domain_spawn(value function, value sync)
     }
     alqi_ocaml_leave(d);
     alqi_ocaml_state(s->domain)->current_stack = NULL;
+    alqi_ocaml_state(s->domain)->memprof = NULL;
     unique_id = s->unique_id =
         __atomic_add_fetch(&last_unique_id, 1, __ATOMIC_SEQ_CST);
     if (pthread_create(&thread, NULL, spawned_run, s) != 0)

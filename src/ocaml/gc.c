@@ -12,6 +12,7 @@
 #include "heap/param_control.h"
 #include "heap/stat.h"
 #include "ocaml/domain.h"
+#include "ocaml/enter.h"
 #include "ocaml/interrupt.h"
 #include "ocaml/roots.h"
 
