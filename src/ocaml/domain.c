@@ -31,7 +31,10 @@
 #include "ocaml/tables.h"
 #include "ocaml/trace.h"
 
-enum { MINOR_WORDS_MIN = 4096 };
+enum {
+    MINOR_WORDS_MIN = 4096,
+    MINOR_WORDS_USUAL = 1 << 18 /* where OCAMLRUNPARAM says nothing */
+};
 
 __thread struct caml_domain_state *caml_state;
 /* Of the thread's domain, while it is in a blocking section. */
@@ -118,11 +121,15 @@ state_end(struct caml_domain_state *state)
     __atomic_sub_fetch(&caml_num_domains_running, 1, __ATOMIC_SEQ_CST);
 }
 
+/* 0: the heap chooses, beginning with that size (minor_size.c).  A size that
+ * the program asks for is kept. */
 static size_t
 minor_words(void)
 {
     size_t words = caml_params->init_minor_heap_wsz;
 
+    if (words == MINOR_WORDS_USUAL)
+        return 0;
     if (words < MINOR_WORDS_MIN)
         return MINOR_WORDS_MIN;
     if (words > ALQI_HEAP_MINOR_BYTES_MAX / ALQ_WORD_BYTES)

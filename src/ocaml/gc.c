@@ -135,10 +135,7 @@ caml_gc_major_slice(value n)
 ALQI_OCAML_API double
 caml_gc_minor_words_unboxed(void)
 {
-    struct alq_gc_counts counts;
-
-    alqi_heap_stat_counts(alqi_ocaml_domain(caml_state), &counts);
-    return (double)counts.minor_words;
+    return (double)alqi_heap_stat_minor_words(alqi_ocaml_domain(caml_state));
 }
 
 ALQI_OCAML_API value
