@@ -228,6 +228,12 @@ void *caml_alloc_main_stack(uintptr_t wsize);
 void caml_change_max_stack_size(uintptr_t wsize);
 void caml_init_gc_stats(uintptr_t max_domains);
 void caml_record_backtraces(int on);
+/* Written into the ring of Caml_state's domain, if rings are active. */
+int caml_runtime_events_are_active(void);
+void caml_ev_begin(unsigned phase);
+void caml_ev_end(unsigned phase);
+void caml_ev_counter(unsigned counter, uint64_t n);
+void caml_ev_lifecycle(unsigned what, int64_t data);
 
 /* Of native code alone; weak in archives that serve bytecode, too. */
 void caml_init_frame_descriptors(void) __attribute__((weak));

@@ -26,6 +26,7 @@
 #include "heap/major_cycle.h"
 #include "heap/observe.h"
 #include "ocaml/domain.h"
+#include "ocaml/events.h"
 #include "ocaml/interrupt.h"
 #include "ocaml/roots.h"
 #include "ocaml/tables.h"
@@ -200,6 +201,7 @@ alqi_ocaml_start(void)
         caml_fatal_error("no memory for the first domain's stack");
     state_init(caml_state, first, 0, stack);
     caml_num_domains_running = 1;
+    alqi_ocaml_events_start(first->heap);
     caml_init_signal_handling();
 }
 
@@ -275,13 +277,16 @@ caml_handle_gc_interrupt(void)
 {
     struct alqi_domain *d = alqi_ocaml_enter();
     struct caml_domain_state *state = alqi_ocaml_state(d);
-    bool is_global;
+    bool is_minor = take(&state->requested_minor_gc);
+    bool is_global = take(&state->requested_global_major_slice);
 
-    if (take(&state->requested_minor_gc))
+    if (take(&state->requested_major_slice) || is_global) {
+        caml_ev_begin(ALQI_OCAML_EV_MAJOR);
+        alqi_heap_major_slice(d, 0); /* empties the minor heaps, too */
+        caml_ev_end(ALQI_OCAML_EV_MAJOR);
+    } else if (is_minor) {
         alqi_heap_minor(d);
-    is_global = take(&state->requested_global_major_slice);
-    if (take(&state->requested_major_slice) || is_global)
-        alqi_heap_major_slice(d, 0);
+    }
     (void)alqi_heap_poll(d);
     __atomic_store_n(&d->pub.young_limit, (char *)alqi_heap_alloc_limit_of(d),
                      __ATOMIC_SEQ_CST);
@@ -454,6 +459,7 @@ spawned_run(void *arg)
         caml_fatal_error("no memory for a domain's signal stack");
     alqi_heap_thread_enter(&d->threads.first);
     state_init(alqi_ocaml_state(d), d, s->unique_id, s->stack);
+    caml_ev_lifecycle(ALQI_OCAML_EV_DOMAIN_SPAWN, getpid());
     caml_domain_initialize_hook();
     function = s->function;
     s->function = ALQI_OCAML_UNIT;
@@ -462,6 +468,7 @@ spawned_run(void *arg)
         continue; /* nobody is left to catch it */
     mutex = (void *)alq_field(alq_field(s->sync, 1), 1);
     caml_domain_stop_hook();
+    caml_ev_lifecycle(ALQI_OCAML_EV_DOMAIN_TERMINATE, getpid());
     state_end(alqi_ocaml_state(d));
     alqi_heap_domain_end(alqi_ocaml_enter());
     caml_state = NULL;

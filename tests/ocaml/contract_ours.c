@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "ocaml/contract.h"
+#include "ocaml/events.h"
 
 int
 main(void)
@@ -20,5 +21,7 @@ main(void)
     printf("minor_tables %zu\n", sizeof(struct caml_minor_tables));
     printf("custom_elt %zu\n", sizeof(struct caml_custom_elt));
     printf("result %zu\n", sizeof(struct caml_result));
+#define EVENT(name, number) printf(#name " %d\n", (int)number);
+    ALQI_OCAML_EVENTS(EVENT)
     return 0;
 }

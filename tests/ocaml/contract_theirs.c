@@ -5,6 +5,7 @@
 #include <caml/mlvalues.h>
 #include <caml/domain_state.h>
 #include <caml/minor_gc.h>
+#include <caml/runtime_events.h>
 #include <caml/startup_aux.h>
 
 int
@@ -18,5 +19,28 @@ main(void)
     printf("minor_tables %zu\n", sizeof(struct caml_minor_tables));
     printf("custom_elt %zu\n", sizeof(struct caml_custom_elt));
     printf("result %zu\n", sizeof(caml_result));
+#define EVENT(name) printf(#name " %d\n", (int)name);
+    EVENT(EV_EXPLICIT_GC_SET)
+    EVENT(EV_EXPLICIT_GC_STAT)
+    EVENT(EV_EXPLICIT_GC_MINOR)
+    EVENT(EV_EXPLICIT_GC_MAJOR)
+    EVENT(EV_EXPLICIT_GC_FULL_MAJOR)
+    EVENT(EV_EXPLICIT_GC_COMPACT)
+    EVENT(EV_MAJOR)
+    EVENT(EV_MINOR)
+    EVENT(EV_EXPLICIT_GC_MAJOR_SLICE)
+    EVENT(EV_MAJOR_SLICE)
+    EVENT(EV_MAJOR_FINISH_CYCLE)
+    EVENT(EV_COMPACT)
+    EVENT(EV_C_FORCE_MINOR_SET_MINOR_HEAP_SIZE)
+    EVENT(EV_C_MINOR_PROMOTED)
+    EVENT(EV_C_MINOR_ALLOCATED)
+    EVENT(EV_C_MAJOR_HEAP_POOL_WORDS)
+    EVENT(EV_C_MAJOR_HEAP_POOL_LIVE_WORDS)
+    EVENT(EV_C_MAJOR_HEAP_LARGE_WORDS)
+    EVENT(EV_C_MAJOR_HEAP_POOL_FRAG_WORDS)
+    EVENT(EV_C_MAJOR_HEAP_LARGE_BLOCKS)
+    EVENT(EV_DOMAIN_SPAWN)
+    EVENT(EV_DOMAIN_TERMINATE)
     return 0;
 }
