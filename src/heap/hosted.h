@@ -19,6 +19,8 @@
 
 #include "heap/layout.h"
 
+struct alqi_domain;
+
 enum {
     ALQI_HEAP_TAG_FORCING = 244,
     ALQI_HEAP_TAG_CONT = 245,
@@ -31,6 +33,17 @@ enum {
 void alqi_heap_host_fiber_visit(alq_value cont,
                                 void (*visit)(void *arg, alq_value *slot),
                                 void *arg);
+
+/* Of the host: a compaction is about to begin its step n (0 moves blocks, 1
+ * updates what leads to them, 2 gives pools back), or is over, 3. */
+void alqi_heap_host_compacts_stw(struct alqi_domain *leader, unsigned step);
+
+static inline void
+alqi_heap_compact_step_stw(struct alqi_domain *leader, unsigned step)
+{
+    if (ALQI_HOSTS_OCAML)
+        alqi_heap_host_compacts_stw(leader, step);
+}
 
 /* Blocks whose tag other domains may replace meanwhile, by compare and swap of
  * the header: lazy values that are being forced. */

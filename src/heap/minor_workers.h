@@ -18,6 +18,7 @@
 #ifndef ALQI_HEAP_MINOR_WORKERS_H
 #define ALQI_HEAP_MINOR_WORKERS_H
 
+#include "heap/layout.h"
 #include "heap/work_queue.h"
 
 enum {

@@ -7,6 +7,7 @@
  * .inv.ring  A domain's ring has one writer at a time: its thread, or the
  *            thread that speaks for a stopped domain. */
 #include "heap/event.h"
+#include "heap/hosted.h"
 #include "heap/large.h"
 #include "heap/pool_area.h"
 #include "ocaml/events.h"
@@ -95,6 +96,20 @@ hear(void *arg, const struct alq_event *event)
         return;
     caml_state = alqi_ocaml_state(of); /* .inv.ring */
     write(heap, event);
+    caml_state = self;
+}
+
+/* Each step is a phase of its own; the numbers follow one another. */
+void
+alqi_heap_host_compacts_stw(struct alqi_domain *leader, unsigned step)
+{
+    struct caml_domain_state *self = caml_state;
+
+    caml_state = alqi_ocaml_state(leader); /* .inv.ring */
+    if (step > 0)
+        caml_ev_end(ALQI_OCAML_EV_COMPACT_EVACUATE + step - 1);
+    if (step < 3)
+        caml_ev_begin(ALQI_OCAML_EV_COMPACT_EVACUATE + step);
     caml_state = self;
 }
 

@@ -22,6 +22,9 @@ void alqi_ocaml_events_start(struct alqi_heap *heap);
     X(EV_MAJOR_SLICE, 27)                                                      \
     X(EV_MAJOR_FINISH_CYCLE, 28)                                               \
     X(EV_COMPACT, 44)                                                          \
+    X(EV_COMPACT_EVACUATE, 45)                                                 \
+    X(EV_COMPACT_FORWARD, 46)                                                  \
+    X(EV_COMPACT_RELEASE, 47)                                                  \
     X(EV_C_FORCE_MINOR_SET_MINOR_HEAP_SIZE, 2)                                 \
     X(EV_C_MINOR_PROMOTED, 4)                                                  \
     X(EV_C_MINOR_ALLOCATED, 5)                                                 \
