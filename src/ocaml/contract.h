@@ -274,6 +274,12 @@ size_t caml_get_callstack(size_t slots_max, void ***slots, size_t *slots_bytes,
 void *caml_debuginfo_extract(void *slot);
 void *caml_debuginfo_next(void *debuginfo);
 void caml_debuginfo_location(void *debuginfo, struct caml_loc_info *location);
+/* Written into the ring of Caml_state's domain, if rings are active. */
+int caml_runtime_events_are_active(void);
+void caml_ev_begin(unsigned phase);
+void caml_ev_end(unsigned phase);
+void caml_ev_counter(unsigned counter, uint64_t n);
+void caml_ev_lifecycle(unsigned what, int64_t data);
 
 /* Of native code alone; weak in archives that serve bytecode, too. */
 void caml_init_frame_descriptors(void) __attribute__((weak));

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "ocaml/contract.h"
+#include "ocaml/events.h"
 
 int
 main(void)
@@ -27,5 +28,7 @@ main(void)
     printf("loc_info %zu\n", sizeof(struct caml_loc_info));
     printf("loc_info.start %zu\n",
            offsetof(struct caml_loc_info, loc_start_lnum));
+#define EVENT(name, number) printf(#name " %d\n", (int)number);
+    ALQI_OCAML_EVENTS(EVENT)
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <caml/domain_state.h>
 #include <caml/memory.h>
 #include <caml/minor_gc.h>
+#include <caml/runtime_events.h>
 #include <caml/startup_aux.h>
 
 int
@@ -28,5 +29,31 @@ main(void)
     printf("loc_info %zu\n", sizeof(struct caml_loc_info));
     printf("loc_info.start %zu\n",
            offsetof(struct caml_loc_info, loc_start_lnum));
+#define EVENT(name) printf(#name " %d\n", (int)name);
+    EVENT(EV_EXPLICIT_GC_SET)
+    EVENT(EV_EXPLICIT_GC_STAT)
+    EVENT(EV_EXPLICIT_GC_MINOR)
+    EVENT(EV_EXPLICIT_GC_MAJOR)
+    EVENT(EV_EXPLICIT_GC_FULL_MAJOR)
+    EVENT(EV_EXPLICIT_GC_COMPACT)
+    EVENT(EV_MAJOR)
+    EVENT(EV_MINOR)
+    EVENT(EV_EXPLICIT_GC_MAJOR_SLICE)
+    EVENT(EV_MAJOR_SLICE)
+    EVENT(EV_MAJOR_FINISH_CYCLE)
+    EVENT(EV_COMPACT)
+    EVENT(EV_COMPACT_EVACUATE)
+    EVENT(EV_COMPACT_FORWARD)
+    EVENT(EV_COMPACT_RELEASE)
+    EVENT(EV_C_FORCE_MINOR_SET_MINOR_HEAP_SIZE)
+    EVENT(EV_C_MINOR_PROMOTED)
+    EVENT(EV_C_MINOR_ALLOCATED)
+    EVENT(EV_C_MAJOR_HEAP_POOL_WORDS)
+    EVENT(EV_C_MAJOR_HEAP_POOL_LIVE_WORDS)
+    EVENT(EV_C_MAJOR_HEAP_LARGE_WORDS)
+    EVENT(EV_C_MAJOR_HEAP_POOL_FRAG_WORDS)
+    EVENT(EV_C_MAJOR_HEAP_LARGE_BLOCKS)
+    EVENT(EV_DOMAIN_SPAWN)
+    EVENT(EV_DOMAIN_TERMINATE)
     return 0;
 }
