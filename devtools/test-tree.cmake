@@ -11,6 +11,7 @@
 #   preload   the preload's own: replace malloc, as ASan and TSan do; not with
 #             them; the longest, preload/steps, not in dbg: hard checks as much
 #   recorded  the command line on recordings: dbg and clang, the other compiler
+#   ocaml     OCaml's tests and compilers, where an OCaml is prepared: chk
 #   system    other whole programs: dbg
 # Static checks and models do not depend on the preset.  Preset fuzz runs the
 # fuzz targets alone.
@@ -19,6 +20,7 @@ cmake_minimum_required(VERSION 3.25)
 set(build ${CMAKE_CURRENT_LIST_DIR}/../build)
 file(REAL_PATH ${build} build)
 set(presets chk dbg hard asan tsan clang fuzz)
+set(presets_ocaml chk)
 set(presets_preload chk dbg hard clang)
 set(presets_recorded dbg clang)
 set(presets_system dbg)
@@ -36,7 +38,7 @@ function(wanted out preset name labels)
         # pure: see src/LAYERS and HACKING.md
     elseif(preset STREQUAL dbg AND name MATCHES "^preload/steps")
     else()
-        foreach(label check model preload recorded system unit)
+        foreach(label check model ocaml preload recorded system unit)
             if(label IN_LIST labels)
                 if(preset IN_LIST presets_${label})
                     set(is TRUE)

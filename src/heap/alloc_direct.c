@@ -9,6 +9,7 @@
  * Keeps .inv.snapshot: The block gets the colour of new blocks, so marking does
  *   not lose it. */
 #include "heap/pool_area.h"
+#include "heap/hosted.h"
 #include "heap/limit_heap.h"
 #include "heap/pool_class.h"
 #include "heap/alloc_direct.h"
@@ -55,6 +56,7 @@ header_set(struct alqi_domain *d, alqi_heap_word *slot, uintptr_t header)
         alqi_heap_is_scannable(header))
         for (i = 1; i <= n; i++)
             __atomic_store_n(&slot[i], ALQ_UNIT, __ATOMIC_RELAXED);
+    alqi_heap_raw_begin(slot + 1, header);
     __atomic_store_n(slot, header | d->alloc_colour, __ATOMIC_RELEASE);
 }
 

@@ -124,10 +124,10 @@ domain_start(const struct alq_domain_config *config, struct alqi_domain *by,
     return alqi_heap_domain_start(config, by, out);
 }
 
-/* Ends the domain that got no thread: the parent's thread enters it for that,
- * and leaves its own domain meanwhile. */
-static void
-undo(struct alqi_domain *by, struct alqi_domain *d)
+/* The parent's thread enters the domain to end it, and leaves its own domain
+ * meanwhile. */
+void
+alqi_heap_spawn_undo(struct alqi_domain *by, struct alqi_domain *d)
 {
     struct alq_thread *self = alqi_heap_thread_leave(by);
 
@@ -161,7 +161,7 @@ alqi_heap_spawn(struct alqi_domain *by, alq_domain_fn *fn, alq_value arg,
         goto fail_start;
     if (!thread_start(child)) {
         status = ALQ_ENOMEM;
-        undo(by, child->domain);
+        alqi_heap_spawn_undo(by, child->domain);
         goto fail_start;
     }
     *out = child;

@@ -13,6 +13,9 @@ enum alq_status alqi_heap_spawn(struct alqi_domain *by, alq_domain_fn *fn,
                                 const struct alq_domain_config *config,
                                 struct alq_child **out);
 
+/* Ends a domain that was started by `by`, and got no thread. */
+void alqi_heap_spawn_undo(struct alqi_domain *by, struct alqi_domain *d);
+
 /* Waits until the child has ended, outside of `by`, then *result is its
  * function's; ALQ_ESTATE: `by` is the child. */
 enum alq_status alqi_heap_join(struct alqi_domain *by, struct alq_child *child,

@@ -19,9 +19,7 @@
 
 #include "heap/layout.h"
 
-#ifndef ALQI_HOSTS_OCAML
-#define ALQI_HOSTS_OCAML 0
-#endif
+struct alqi_domain;
 
 enum {
     ALQI_HEAP_TAG_FORCING = 244,
@@ -31,10 +29,40 @@ enum {
     ALQI_HEAP_TAG_INFIX = 249
 };
 
-/* Of the host: shows the slots of the stack that the continuation holds. */
+struct alqi_domain;
+
+/* ---- of the host --------------------------------------------------------- */
+
+/* Shows the domain's roots, with the first domain's those that are no
+ * domain's; young_only: those that may be young. */
+void alqi_heap_host_scan(struct alqi_domain *d, bool young_only,
+                         void (*visit)(void *arg, alq_value *slot), void *arg);
+
+/* Callbacks of the profiler wait for the domain.  The host runs them where its
+ * own code may run: a poll of the heap may come from its C code. */
+void alqi_heap_host_owes(struct alqi_domain *d);
+
+/* The call stack of the host's code, as alqi_memprof_walk_fn. */
+bool alqi_heap_host_walk(struct alqi_domain *d, uint64_t words_below,
+                         uintptr_t *frames, size_t max_frames,
+                         size_t *n_frames);
+
+/* Shows the slots of the stack that the continuation holds. */
 void alqi_heap_host_fiber_visit(alq_value cont,
                                 void (*visit)(void *arg, alq_value *slot),
                                 void *arg);
+
+/* Of the host: a compaction is about to begin its step n (0 moves blocks, 1
+ * updates what leads to them, 2 gives pools back), or is over, 3. */
+void alqi_heap_host_compacts_stw(struct alqi_domain *leader, unsigned step);
+
+static inline void
+alqi_heap_compact_step_stw(struct alqi_domain *leader, unsigned step)
+{
+    if (ALQI_HOSTS_OCAML)
+        alqi_heap_host_compacts_stw(leader, step);
+}
+/* ---- shapes -------------------------------------------------------------- */
 
 /* Blocks whose tag other domains may replace meanwhile, by compare and swap of
  * the header: lazy values that are being forced. */
@@ -58,6 +86,18 @@ alqi_heap_raw_fields(const alqi_heap_word *block, uintptr_t header)
     if (!ALQI_HOSTS_OCAML || (header & 0xFF) != ALQI_HEAP_TAG_CLOSURE)
         return 0;
     return (block[1] << 8) >> 9; /* the upper byte is the arity's */
+}
+
+/* Of a new block whose fields are all ALQ_UNIT: a closure's environment begins
+ * behind its end until the program has written all in front of it, so nobody
+ * takes a code pointer for a value meanwhile. */
+static inline void
+alqi_heap_raw_begin(alqi_heap_word *block, uintptr_t header)
+{
+    uintptr_t n = header >> ALQ_WOSIZE_SHIFT;
+
+    if (ALQI_HOSTS_OCAML && (header & 0xFF) == ALQI_HEAP_TAG_CLOSURE && n >= 2)
+        __atomic_store_n(&block[1], (n << 1) + 1, __ATOMIC_RELAXED);
 }
 
 /* Bytes from the block to the value; 0: it points to the block itself. */

@@ -434,6 +434,7 @@ give_last(struct alqi_domain *self)
                   "compaction %" PRIu64 ": %zu of %zu pools emptied, %" PRIu64
                   " words moved",
                   heap->compact.n, before - after, before, words);
+    alqi_heap_compact_step_stw(heap->stop.leader, 3);
     alqi_heap_event_end(heap->stop.leader, ALQ_EVENT_COMPACT,
                         self->sums.counts.returned_bytes - returned,
                         words * ALQ_WORD_BYTES);
@@ -448,7 +449,7 @@ static const struct alqi_heap_stop_work give_step = {.share = give_share,
 static const struct alqi_heap_stop_work *
 update_last(struct alqi_domain *self)
 {
-    (void)self;
+    alqi_heap_compact_step_stw(self->heap->stop.leader, 2);
     return &give_step;
 }
 
@@ -458,7 +459,7 @@ static const struct alqi_heap_stop_work update_step = {.share = update_share,
 static const struct alqi_heap_stop_work *
 move_last(struct alqi_domain *self)
 {
-    (void)self;
+    alqi_heap_compact_step_stw(self->heap->stop.leader, 1);
     return &update_step;
 }
 
@@ -488,6 +489,7 @@ alqi_heap_compact_begin_stw(
     alqi_heap_pin_words_stw(heap, alqi_heap_compact_hold);
     alqi_heap_ambiguous_words_stw(heap, alqi_heap_compact_hold);
     alqi_heap_event_begin(heap->stop.leader, ALQ_EVENT_COMPACT, 0, 0);
+    alqi_heap_compact_step_stw(heap->stop.leader, 0);
     return &move_step;
 }
 

@@ -27,6 +27,7 @@
 #ifndef ALQI_HEAP_MINOR_PROMOTE_H
 #define ALQI_HEAP_MINOR_PROMOTE_H
 
+#include "heap/hosted.h"
 #include "heap/state.h"
 
 /* Replaces a young value by its new place, at which it is copied first if
@@ -42,11 +43,16 @@ void alqi_heap_promote_each(struct alqi_domain *self, alqi_heap_word **slots,
  * left: each has to call it. */
 void alqi_heap_promote_drain(struct alqi_domain *self);
 
-/* After draining: the block's new place, ALQ_NULL when it is dead. */
+/* After draining: the value's new place, ALQ_NULL when it is dead.  Of a
+ * closure that has moved the first field alone is overwritten: infix headers
+ * stay. */
 static inline alq_value
 alqi_heap_promoted(alq_value young)
 {
-    return alqi_heap_header(young) == 0 ? *(alqi_heap_word *)young : ALQ_NULL;
+    uintptr_t infix = alqi_heap_infix_bytes(young);
+    const alqi_heap_word *block = (const alqi_heap_word *)(young - infix);
+
+    return block[-1] == 0 ? block[0] + infix : ALQ_NULL;
 }
 
 #endif

@@ -18,12 +18,13 @@
 #ifndef ALQI_HEAP_MINOR_WORKERS_H
 #define ALQI_HEAP_MINOR_WORKERS_H
 
+#include "heap/layout.h"
 #include "heap/work_queue.h"
 
 enum {
     ALQI_HEAP_WORKERS_OFFERS_MAX = 1024,
     ALQI_HEAP_WORKERS_GET_MAX = 16,
-    ALQI_HEAP_WORKERS_PLACES = 4096
+    ALQI_HEAP_WORKERS_PLACES = ALQI_HOSTS_OCAML ? 8192 : 4096
 };
 
 /* The heap's.  round and n_idle change under the queue's lock. */

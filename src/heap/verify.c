@@ -13,6 +13,7 @@
 #include "heap/pool_area.h"
 #include "heap/pool_class.h"
 #include "heap/final.h"
+#include "heap/hosted.h"
 #include "heap/large.h"
 #include "heap/weak_phase.h"
 #include "heap/pin.h"
@@ -84,6 +85,7 @@ value(struct alqi_domain *d, alq_value v)
     if (!alq_is_block(v))
         return;
     HOLDS(v % ALQ_WORD_BYTES == 0); /* .inv.free: no link, no poison */
+    v = alqi_heap_infix_block(v);
     if (alqi_heap_is_young(d, v)) {
         young_value(d, v);
         return;
@@ -174,8 +176,7 @@ field(struct alqi_domain *d, alqi_heap_word *at, bool marked)
         if (check_remembered) /* .inv.remember */
             HOLDS(alqi_base_map_get(&remembered, (uintptr_t)at, &unused));
     } else if (check_marked && marked) /* .inv.phase */
-        HOLDS(alqi_heap_colour(alqi_heap_header(v)) !=
-              d->heap->cycle.colours.unmarked);
+        HOLDS(!alqi_heap_mark_is_white(d, v));
 }
 
 /* A block of the major heap: its header, its place in its pool, and its fields.

@@ -11,6 +11,7 @@
 
 #include "heap/alloc.h"
 #include "heap/custom.h"
+#include "heap/hosted.h"
 #include "heap/weak_ephe.h"
 #include "heap/weak_phase.h"
 #include "heap/root_stack.h"
@@ -99,6 +100,8 @@ copy_new(struct alqi_domain *d, uintptr_t header)
     if (copy != ALQ_NULL)
         for (i = 0; i < n; i++)
             ((alqi_heap_word *)copy)[i] = with;
+    if (copy != ALQ_NULL)
+        alqi_heap_raw_begin((alqi_heap_word *)copy, header);
     return copy;
 }
 
@@ -107,13 +110,14 @@ copy_new(struct alqi_domain *d, uintptr_t header)
 static void
 copy_fields(struct alqi_domain *d, alq_value copy, alq_value v)
 {
-    uintptr_t i, n = alq_wosize(v);
+    uintptr_t header = alqi_heap_header(v);
+    uintptr_t n = header >> ALQ_WOSIZE_SHIFT;
+    uintptr_t i = alqi_heap_is_scannable(header)
+                      ? alqi_heap_raw_fields((const alqi_heap_word *)v, header)
+                      : n;
 
-    if (alq_tag(v) >= ALQ_TAG_NO_SCAN) {
-        memcpy((void *)copy, (const void *)v, n * ALQ_WORD_BYTES);
-        return;
-    }
-    for (i = 0; i < n; i++) {
+    memcpy((void *)copy, (const void *)v, i * ALQ_WORD_BYTES);
+    for (; i < n; i++) {
         use(d, alq_field(v, i));
         alq_init(&d->pub, copy, i, alq_field(v, i));
     }
@@ -129,7 +133,7 @@ alqi_heap_weak_get_copy(struct alqi_domain *d, alq_value weak,
                         enum alqi_heap_weak_kind kind, uintptr_t field)
 {
     ALQ_FRAME(&d->pub, f, block, copy);
-    uintptr_t header;
+    uintptr_t header, infix;
     alq_value v;
 
     f.block = weak;
@@ -137,6 +141,8 @@ alqi_heap_weak_get_copy(struct alqi_domain *d, alq_value weak,
         v = look(d, f.block, kind, field);
         if (!alq_is_block(v))
             return v;
+        infix = alqi_heap_infix_bytes(v);
+        v -= infix;
         header = alqi_heap_header(v);
         if ((header & 0xFF) == ALQ_TAG_CUSTOM ||
             alqi_heap_colour(header) == ALQI_HEAP_COLOUR_STATIC)
@@ -150,7 +156,7 @@ alqi_heap_weak_get_copy(struct alqi_domain *d, alq_value weak,
             return ALQ_NULL;
     }
     copy_fields(d, f.copy, v);
-    return f.copy;
+    return f.copy + infix;
 }
 
 /* ---- writing ------------------------------------------------------------ */

@@ -9,6 +9,7 @@
  * Keeps .inv.waits: Those that wait on are swapped to the border.
  * Keeps .inv.phase: When passes end, data of ephemerons with marked keys are
  *   marked. */
+#include "heap/hosted.h"
 #include "heap/weak_ephe.h"
 #include "heap/weak_ephe_wait.h"
 #include "heap/major_mark.h"
@@ -84,7 +85,8 @@ static inline bool
 is_white(const struct sight *s, alq_value v)
 {
     return alq_is_block(v) && v - s->young_base >= s->young_bytes &&
-           alqi_heap_colour(alqi_heap_header(v)) == s->unmarked;
+           alqi_heap_colour(alqi_heap_header(alqi_heap_infix_block(v))) ==
+               s->unmarked;
 }
 
 /* What an ephemeron waits for: itself, or the first of its keys that is not
@@ -102,7 +104,7 @@ awaited(const struct sight *s, alq_value ephe)
         alq_value key = alqi_heap_weak_read(ephe, field);
 
         if (is_white(s, key))
-            return key;
+            return alqi_heap_infix_block(key);
     }
     return ALQ_NULL;
 }
@@ -157,6 +159,7 @@ resolve(struct alqi_domain *d, const struct sight *s, alq_value ephe,
     data = alqi_heap_weak_read(ephe, ALQI_HEAP_EPHE_DATA);
     if (!is_white(s, data))
         return READY;
+    data = alqi_heap_infix_block(data);
     mark_data(d, s, data);
     if (ALQI_UNLIKELY(w->pass.notes))
         alqi_heap_ephe_wait_push(&w->waits, data);
@@ -173,6 +176,7 @@ resolve_waiters(struct alqi_domain *d, alq_value block)
 
     if (!alq_is_block(block))
         return;
+    block = alqi_heap_infix_block(block);
     while ((ephe = alqi_heap_ephe_wait_take(&d->weak_phase.weak.waits,
                                             block)) != ALQ_NULL)
         resolve(d, &s, ephe, false);

@@ -10,8 +10,9 @@
  * A spawned domain: made by its parent (BLOCKING) -> its thread enters, fills
  * Caml_state, runs the function -> leaves its result -> ends.
  *
- * Keeps .inv.head of head.h and .inv.enter of domain.h. */
+ * Keeps .inv.head of head.h and .inv.enter of enter.h. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,14 +20,19 @@
 #include "heap/alloc.h"
 #include "heap/alloc_limit.h"
 #include "heap/domain.h"
+#include "heap/domain_spawn.h"
 #include "heap/domain_thread.h"
 #include "heap/event.h"
 #include "heap/major_cycle.h"
 #include "heap/observe.h"
 #include "ocaml/domain.h"
+#include "ocaml/enter.h"
+#include "ocaml/events.h"
 #include "ocaml/interrupt.h"
+#include "ocaml/memprof.h"
 #include "ocaml/roots.h"
 #include "ocaml/tables.h"
+#include "ocaml/trace.h"
 
 enum {
     MINOR_WORDS_MIN = 4096,
@@ -39,8 +45,11 @@ static __thread struct caml_domain_state *left;
 static struct alqi_domain *first; /* the program's; slot 0 */
 
 ALQI_OCAML_API uintptr_t caml_minor_heaps_start, caml_minor_heaps_end;
-ALQI_OCAML_API uintptr_t caml_num_domains_running; /* atomic */
-ALQI_OCAML_API uintptr_t caml_max_stack_wsize;     /* atomic */
+/* Atomic.  Members that stay change headers without care while it is 1.  So a
+ * domain counts from before its thread begins until it is at nothing any more.
+ */
+ALQI_OCAML_API uintptr_t caml_num_domains_running;
+ALQI_OCAML_API uintptr_t caml_max_stack_wsize; /* atomic */
 ALQI_OCAML_API uintptr_t caml_fiber_wsz;
 
 /* ---- hooks that systhreads replaces ------------------------------------- */
@@ -55,37 +64,6 @@ ALQI_OCAML_API void (*caml_domain_initialize_hook)(void) = nothing;
 ALQI_OCAML_API void (*caml_domain_stop_hook)(void) = nothing;
 ALQI_OCAML_API void (*caml_domain_external_interrupt_hook)(void) = nothing;
 
-/* ---- into the heap and back --------------------------------------------- */
-
-struct alqi_domain *
-alqi_ocaml_enter(void)
-{
-    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
-
-    alqi_ocaml_tables_empty(d);
-    return d;
-}
-
-void
-alqi_ocaml_leave(struct alqi_domain *d)
-{
-    struct caml_domain_state *state = alqi_ocaml_state(d);
-    const struct alq_gc_counts *counts = &d->sums.counts;
-
-    state->young_start = (value *)d->young.start;
-    state->young_end = (value *)d->young.end;
-    state->minor_heap_wsz = d->young.plan_bytes / ALQ_WORD_BYTES;
-    state->stat_minor_words = counts->minor_words;
-    state->stat_promoted_words = counts->promoted_words;
-    state->stat_major_words = counts->promoted_words + counts->direct_words;
-    state->allocated_words = state->allocated_words_direct = 0;
-    caml_major_cycles_completed = d->heap->cycle.n;
-    __atomic_store_n(&caml_minor_collections_count, d->heap->young.n_minors,
-                     __ATOMIC_RELAXED);
-    __atomic_store_n(&caml_compactions_count, d->heap->compact.n,
-                     __ATOMIC_RELAXED);
-}
-
 ALQI_OCAML_API struct caml_domain_state *
 caml_get_domain_state(void)
 {
@@ -96,38 +74,51 @@ caml_get_domain_state(void)
 
 static uintptr_t last_unique_id; /* atomic; the first domain's is 0 */
 
-/* The parts of Caml_state that a domain's own thread makes.  The struct may
- * have served a domain that has ended: then its tables and the stacks that its
- * fibers had serve this one, too. */
+/* Makes what a domain needs memory for, before it begins; NULL: there is none.
+ * Returns its stack.  The struct may have served a domain that has ended: then
+ * its tables and the stacks that its fibers had serve this one, too.  Requires
+ * a Caml_state, any. */
+static void *
+state_reserve(struct caml_domain_state *state)
+{
+    state->current_stack = NULL; /* it has no roots yet: roots.c */
+    if (state->minor_tables == NULL)
+        state->minor_tables = alqi_ocaml_tables_new();
+    if (state->stack_cache == NULL)
+        state->stack_cache = caml_alloc_stack_cache();
+    if (state->memprof == NULL)
+        state->memprof = alqi_ocaml_thread_new();
+    if (state->minor_tables == NULL || state->stack_cache == NULL ||
+        state->memprof == NULL)
+        return NULL;
+    return caml_alloc_main_stack(caml_get_init_stack_wsize());
+}
+
+/* The parts of Caml_state that a domain's own thread fills. */
 static void
 state_init(struct caml_domain_state *state, struct alqi_domain *d,
-           uintptr_t unique_id)
+           uintptr_t unique_id, void *stack)
 {
     size_t from = offsetof(struct caml_domain_state, young_start);
     struct caml_minor_tables *tables = state->minor_tables;
-    void *stack_cache = state->stack_cache;
+    void *stack_cache = state->stack_cache, *memprof = state->memprof;
 
     memset((char *)state + from, 0, sizeof *state - from);
     caml_state = state;
     state->id = d->slot;
     state->unique_id = (intptr_t)unique_id;
-    state->minor_tables = tables != NULL ? tables : alqi_ocaml_tables_new();
+    state->minor_tables = tables;
     state->dls_root = state->backtrace_last_exn = ALQI_OCAML_UNIT;
-    state->stack_cache =
-        stack_cache != NULL ? stack_cache : caml_alloc_stack_cache();
-    if (state->minor_tables == NULL || state->stack_cache == NULL)
-        caml_fatal_error("no memory for a domain");
+    state->stack_cache = stack_cache;
+    state->memprof = memprof;
     state->trap_sp_off = 1;
     state->trap_barrier_block = -1;
-    state->current_stack = caml_alloc_main_stack(caml_get_init_stack_wsize());
-    if (state->current_stack == NULL)
-        caml_fatal_error("no memory for a domain's stack");
+    state->current_stack = stack;
     alqi_ocaml_leave(d);
     alqi_ocaml_global_add(&state->dls_root);
     alqi_ocaml_global_add(&state->backtrace_last_exn);
     if (caml_params->backtrace_enabled)
         caml_record_backtraces(1);
-    __atomic_add_fetch(&caml_num_domains_running, 1, __ATOMIC_SEQ_CST);
 }
 
 /* Gives back what state_init and OCaml's code have made. */
@@ -136,13 +127,14 @@ state_end(struct caml_domain_state *state)
 {
     alqi_ocaml_global_remove(&state->dls_root);
     alqi_ocaml_global_remove(&state->backtrace_last_exn);
+    if (state->memprof != NULL) /* systhreads has not ended it */
+        caml_memprof_delete_thread(state->memprof);
     caml_free_intern_state();
     caml_free_extern_state();
     caml_free_stack(state->current_stack);
     state->current_stack = NULL; /* it has no roots any more: roots.c */
     caml_free_backtrace_buffer(state->backtrace_buffer);
     caml_free_gc_regs_buckets(state->gc_regs_buckets);
-    __atomic_sub_fetch(&caml_num_domains_running, 1, __ATOMIC_SEQ_CST);
 }
 
 /* 0: the heap chooses, beginning with that size (minor_size.c).  A size that
@@ -179,15 +171,22 @@ void
 alqi_ocaml_start(void)
 {
     struct alq_domain_config c = config();
+    void *stack;
 
     if (alqi_heap_domain_start(&c, NULL, &first) != ALQ_OK)
         caml_fatal_error("no memory for the heap");
-    if (!alqi_ocaml_roots_start(first))
-        caml_fatal_error("no memory for the first domain");
     caml_minor_heaps_start = first->pub.young_base;
     caml_minor_heaps_end = first->pub.young_base + first->pub.young_bytes;
-    state_init(alqi_ocaml_state(first), first, 0);
+    first->heap->tuning.verify |= caml_params->verify_heap != 0;
+    caml_state = alqi_ocaml_state(first);
+    stack = state_reserve(caml_state);
+    if (stack == NULL)
+        caml_fatal_error("no memory for the first domain's stack");
+    state_init(caml_state, first, 0, stack);
+    caml_num_domains_running = 1;
+    alqi_ocaml_events_start(first->heap);
     caml_init_signal_handling();
+    alqi_ocaml_trace_begin(first);
 }
 
 static struct alqi_domain *
@@ -262,13 +261,16 @@ caml_handle_gc_interrupt(void)
 {
     struct alqi_domain *d = alqi_ocaml_enter();
     struct caml_domain_state *state = alqi_ocaml_state(d);
-    bool is_global;
+    bool is_minor = take(&state->requested_minor_gc);
+    bool is_global = take(&state->requested_global_major_slice);
 
-    if (take(&state->requested_minor_gc))
+    if (take(&state->requested_major_slice) || is_global) {
+        caml_ev_begin(ALQI_OCAML_EV_MAJOR);
+        alqi_heap_major_slice(d, 0); /* empties the minor heaps, too */
+        caml_ev_end(ALQI_OCAML_EV_MAJOR);
+    } else if (is_minor) {
         alqi_heap_minor(d);
-    is_global = take(&state->requested_global_major_slice);
-    if (take(&state->requested_major_slice) || is_global)
-        alqi_heap_major_slice(d, 0);
+    }
     (void)alqi_heap_poll(d);
     __atomic_store_n(&d->pub.young_limit, (char *)alqi_heap_alloc_limit_of(d),
                      __ATOMIC_SEQ_CST);
@@ -373,10 +375,12 @@ caml_global_barrier_release_as_final(uintptr_t status)
     (void)status;
 }
 
+/* Whether the program has spawned a domain, be it over: then it may not fork.
+ */
 ALQI_OCAML_API intptr_t
 caml_domain_is_multicore(void)
 {
-    return __atomic_load_n(&caml_num_domains_running, __ATOMIC_SEQ_CST) > 1;
+    return __atomic_load_n(&last_unique_id, __ATOMIC_SEQ_CST) > 0;
 }
 
 ALQI_OCAML_API int
@@ -391,6 +395,7 @@ caml_domain_terminating(struct caml_domain_state *state)
 /* A domain that is about to begin: made by its parent, freed by its thread. */
 struct spawned {
     struct alqi_domain *domain;
+    void *stack; /* its first one, until it begins */
     uintptr_t unique_id;
     value function; /* both are global roots */
     value sync;     /* OCaml's Domain: state, mutex, condition */
@@ -437,7 +442,8 @@ spawned_run(void *arg)
     if (signal_stack == NULL)
         caml_fatal_error("no memory for a domain's signal stack");
     alqi_heap_thread_enter(&d->threads.first);
-    state_init(alqi_ocaml_state(d), d, s->unique_id);
+    state_init(alqi_ocaml_state(d), d, s->unique_id, s->stack);
+    caml_ev_lifecycle(ALQI_OCAML_EV_DOMAIN_SPAWN, getpid());
     caml_domain_initialize_hook();
     function = s->function;
     s->function = ALQI_OCAML_UNIT;
@@ -446,9 +452,11 @@ spawned_run(void *arg)
         continue; /* nobody is left to catch it */
     mutex = (void *)alq_field(alq_field(s->sync, 1), 1);
     caml_domain_stop_hook();
+    caml_ev_lifecycle(ALQI_OCAML_EV_DOMAIN_TERMINATE, getpid());
     state_end(alqi_ocaml_state(d));
     alqi_heap_domain_end(alqi_ocaml_enter());
     caml_state = NULL;
+    __atomic_sub_fetch(&caml_num_domains_running, 1, __ATOMIC_SEQ_CST);
     caml_mutex_unlock(mutex);
     spawned_free(s);
     caml_free_signal_stack(signal_stack);
@@ -469,34 +477,61 @@ spawned_new(value function, value sync)
     return s;
 }
 
-/* The parent makes the domain, so that it can tell of a failure; the thread
- * fills it. */
+/* Makes the domain and what it needs, by the parent; else why not. */
+static const char *
+spawned_reserve(struct spawned *s, struct alqi_domain *by)
+{
+    struct alq_domain_config c = config();
+
+    if (alqi_heap_domain_start(&c, by, &s->domain) != ALQ_OK)
+        return "failed to allocate domain";
+    s->stack = state_reserve(alqi_ocaml_state(s->domain));
+    if (s->stack != NULL)
+        return NULL;
+    alqi_heap_spawn_undo(by, s->domain);
+    return "failed to allocate domain";
+}
+
+/* Starts the thread that runs the domain; else the domain is undone. */
+static const char *
+spawned_start(struct spawned *s, struct alqi_domain *by)
+{
+    pthread_t thread;
+
+    __atomic_add_fetch(&caml_num_domains_running, 1, __ATOMIC_SEQ_CST);
+    if (pthread_create(&thread, NULL, spawned_run, s) == 0) {
+        pthread_detach(thread);
+        return NULL;
+    }
+    caml_free_stack(s->stack);
+    alqi_heap_spawn_undo(by, s->domain);
+    __atomic_sub_fetch(&caml_num_domains_running, 1, __ATOMIC_SEQ_CST);
+    return "failed to create domain thread";
+}
+
 ALQI_OCAML_API value
 caml_domain_spawn(value function, value sync)
 {
-    struct alq_domain_config c = config();
     struct spawned *s;
     struct alqi_domain *d;
+    const char *failure;
     uintptr_t unique_id;
-    pthread_t thread;
 
     if (&caml_debugger_in_use != NULL && caml_debugger_in_use)
         caml_fatal_error(
             "ocamldebug does not support spawning multiple domains");
     s = spawned_new(function, sync);
-    d = alqi_ocaml_enter();
-    if (alqi_heap_domain_start(&c, d, &s->domain) != ALQ_OK) {
-        alqi_ocaml_leave(d);
-        spawned_free(s);
-        caml_failwith("failed to allocate domain");
-    }
-    alqi_ocaml_leave(d);
-    alqi_ocaml_state(s->domain)->current_stack = NULL;
     unique_id = s->unique_id =
         __atomic_add_fetch(&last_unique_id, 1, __ATOMIC_SEQ_CST);
-    if (pthread_create(&thread, NULL, spawned_run, s) != 0)
-        caml_fatal_error("failed to create domain thread");
-    pthread_detach(thread);
+    d = alqi_ocaml_enter();
+    failure = spawned_reserve(s, d);
+    if (failure == NULL)
+        failure = spawned_start(s, d);
+    alqi_ocaml_leave(d);
+    if (failure != NULL) {
+        spawned_free(s);
+        caml_failwith(failure);
+    }
     return alqi_ocaml_int((intptr_t)unique_id);
 }
 
@@ -521,9 +556,17 @@ caml_ml_domain_cpu_relax(value unit)
     return unit;
 }
 
+/* Processors that the program may use, and no more than domains. */
 ALQI_OCAML_API value
 caml_recommended_domain_count(value unit)
 {
+    intptr_t n = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t set;
+
     (void)unit;
-    return alqi_ocaml_int(sysconf(_SC_NPROCESSORS_ONLN));
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        n = CPU_COUNT(&set);
+    if (n > first->heap->tuning.domains_max)
+        n = first->heap->tuning.domains_max;
+    return alqi_ocaml_int(n < 1 ? 1 : n);
 }

@@ -12,6 +12,8 @@
 #include "heap/param_control.h"
 #include "heap/stat.h"
 #include "ocaml/domain.h"
+#include "ocaml/enter.h"
+#include "ocaml/events.h"
 #include "ocaml/interrupt.h"
 #include "ocaml/roots.h"
 
@@ -51,19 +53,42 @@ caml_finalise_heap(void)
 
 /* ---- collecting --------------------------------------------------------- */
 
-/* Runs `collect`, then what it has made due; raises what that raises. */
-static void
+/* Runs a collection, then what it has made due; the result says what that
+ * raises. */
+static struct caml_result
 collect(void (*collection)(struct alqi_domain *d))
 {
     struct alqi_domain *d = alqi_ocaml_enter();
-    struct caml_result result;
 
     collection(d);
     (void)alqi_heap_poll(d);
     alqi_ocaml_leave(d);
-    result = caml_process_pending_actions_res();
+    return caml_process_pending_actions_res();
+}
+
+/* What a finaliser has kept dies in a later cycle: three are enough. */
+static struct caml_result
+full_major(void (*last)(struct alqi_domain *d))
+{
+    struct caml_result result = collect(alqi_heap_major);
+
+    if (!result.is_exception)
+        result = collect(alqi_heap_major);
+    if (!result.is_exception)
+        result = collect(last);
+    caml_state->stat_forced_major_collections++;
+    alqi_ocaml_domain(caml_state)->sums.counts.forced_majors++;
+    return result;
+}
+
+/* A call of the program is over: its event ends, and it may raise. */
+static value
+finish(unsigned event, struct caml_result result)
+{
+    caml_ev_end(event);
     if (result.is_exception)
         caml_raise(result.data);
+    return ALQI_OCAML_UNIT;
 }
 
 ALQI_OCAML_API void
@@ -78,40 +103,35 @@ caml_minor_collection(void)
 ALQI_OCAML_API value
 caml_gc_minor(value unit)
 {
-    collect(alqi_heap_minor);
-    return unit;
+    (void)unit;
+    caml_ev_begin(ALQI_OCAML_EV_EXPLICIT_GC_MINOR);
+    return finish(ALQI_OCAML_EV_EXPLICIT_GC_MINOR, collect(alqi_heap_minor));
 }
 
 ALQI_OCAML_API value
 caml_gc_major(value unit)
 {
-    collect(alqi_heap_major);
-    return unit;
-}
-
-/* What a finaliser has kept dies in a later cycle: three are enough. */
-static void
-full_major(void (*last)(struct alqi_domain *d))
-{
-    collect(alqi_heap_major);
-    collect(alqi_heap_major);
-    collect(last);
-    caml_state->stat_forced_major_collections++;
-    alqi_ocaml_domain(caml_state)->sums.counts.forced_majors++;
+    (void)unit;
+    caml_ev_begin(ALQI_OCAML_EV_EXPLICIT_GC_MAJOR);
+    return finish(ALQI_OCAML_EV_EXPLICIT_GC_MAJOR, collect(alqi_heap_major));
 }
 
 ALQI_OCAML_API value
 caml_gc_full_major(value unit)
 {
-    full_major(alqi_heap_major_swept);
-    return unit;
+    (void)unit;
+    caml_ev_begin(ALQI_OCAML_EV_EXPLICIT_GC_FULL_MAJOR);
+    return finish(ALQI_OCAML_EV_EXPLICIT_GC_FULL_MAJOR,
+                  full_major(alqi_heap_major_swept));
 }
 
 ALQI_OCAML_API value
 caml_gc_compaction(value unit)
 {
-    full_major(alqi_heap_compact);
-    return unit;
+    (void)unit;
+    caml_ev_begin(ALQI_OCAML_EV_EXPLICIT_GC_COMPACT);
+    return finish(ALQI_OCAML_EV_EXPLICIT_GC_COMPACT,
+                  full_major(alqi_heap_compact));
 }
 
 ALQI_OCAML_API value
@@ -119,13 +139,12 @@ caml_gc_major_slice(value n)
 {
     struct alqi_domain *d = alqi_ocaml_enter();
     intptr_t words = alqi_ocaml_int_of(n);
-    struct caml_result result;
 
+    caml_ev_begin(ALQI_OCAML_EV_EXPLICIT_GC_MAJOR_SLICE);
     alqi_heap_major_slice(d, words > 0 ? (size_t)words : 0);
     alqi_ocaml_leave(d);
-    result = caml_process_pending_actions_res();
-    if (result.is_exception)
-        caml_raise(result.data);
+    finish(ALQI_OCAML_EV_EXPLICIT_GC_MAJOR_SLICE,
+           caml_process_pending_actions_res());
     return alqi_ocaml_int(0);
 }
 
@@ -223,8 +242,9 @@ caml_gc_stat(value unit)
     struct alqi_domain *d;
     struct alq_gc_stats s;
 
-    full_major(alqi_heap_major_swept);
     (void)unit;
+    caml_ev_begin(ALQI_OCAML_EV_EXPLICIT_GC_STAT);
+    finish(ALQI_OCAML_EV_EXPLICIT_GC_STAT, full_major(alqi_heap_major_swept));
     d = alqi_ocaml_enter();
     alqi_heap_stat(d, &s);
     alqi_ocaml_leave(d);
@@ -280,7 +300,10 @@ caml_gc_set(value control)
     struct alq_gc_control c;
     bool is_set;
 
+    caml_ev_begin(ALQI_OCAML_EV_EXPLICIT_GC_SET);
     alqi_heap_control_get(d, &c);
+    if (c.minor_heap_size != field_of(control, 0))
+        caml_ev_counter(ALQI_OCAML_EV_C_FORCE_MINOR_SET_MINOR_HEAP_SIZE, 1);
     c.minor_heap_size = field_of(control, 0);
     c.major_heap_increment = field_of(control, 1);
     c.space_overhead = field_of(control, 2);
@@ -300,6 +323,7 @@ caml_gc_set(value control)
     is_set = alqi_heap_control_set(d, &c);
     caml_percent_free = (uintptr_t)c.space_overhead;
     alqi_ocaml_leave(d);
+    caml_ev_end(ALQI_OCAML_EV_EXPLICIT_GC_SET);
     if (!is_set)
         caml_raise_out_of_memory();
     return ALQI_OCAML_UNIT;

@@ -3,8 +3,12 @@
 #include <stdio.h>
 
 #include <caml/mlvalues.h>
+#include <caml/backtrace_prim.h>
+#include <caml/custom.h>
 #include <caml/domain_state.h>
+#include <caml/memory.h>
 #include <caml/minor_gc.h>
+#include <caml/runtime_events.h>
 #include <caml/startup_aux.h>
 
 int
@@ -18,5 +22,38 @@ main(void)
     printf("minor_tables %zu\n", sizeof(struct caml_minor_tables));
     printf("custom_elt %zu\n", sizeof(struct caml_custom_elt));
     printf("result %zu\n", sizeof(caml_result));
+    printf("roots_block %zu\n", sizeof(struct caml__roots_block));
+    printf("roots_block.tables %zu\n",
+           offsetof(struct caml__roots_block, tables));
+    printf("custom_operations %zu\n", sizeof(struct custom_operations));
+    printf("loc_info %zu\n", sizeof(struct caml_loc_info));
+    printf("loc_info.start %zu\n",
+           offsetof(struct caml_loc_info, loc_start_lnum));
+#define EVENT(name) printf(#name " %d\n", (int)name);
+    EVENT(EV_EXPLICIT_GC_SET)
+    EVENT(EV_EXPLICIT_GC_STAT)
+    EVENT(EV_EXPLICIT_GC_MINOR)
+    EVENT(EV_EXPLICIT_GC_MAJOR)
+    EVENT(EV_EXPLICIT_GC_FULL_MAJOR)
+    EVENT(EV_EXPLICIT_GC_COMPACT)
+    EVENT(EV_MAJOR)
+    EVENT(EV_MINOR)
+    EVENT(EV_EXPLICIT_GC_MAJOR_SLICE)
+    EVENT(EV_MAJOR_SLICE)
+    EVENT(EV_MAJOR_FINISH_CYCLE)
+    EVENT(EV_COMPACT)
+    EVENT(EV_COMPACT_EVACUATE)
+    EVENT(EV_COMPACT_FORWARD)
+    EVENT(EV_COMPACT_RELEASE)
+    EVENT(EV_C_FORCE_MINOR_SET_MINOR_HEAP_SIZE)
+    EVENT(EV_C_MINOR_PROMOTED)
+    EVENT(EV_C_MINOR_ALLOCATED)
+    EVENT(EV_C_MAJOR_HEAP_POOL_WORDS)
+    EVENT(EV_C_MAJOR_HEAP_POOL_LIVE_WORDS)
+    EVENT(EV_C_MAJOR_HEAP_LARGE_WORDS)
+    EVENT(EV_C_MAJOR_HEAP_POOL_FRAG_WORDS)
+    EVENT(EV_C_MAJOR_HEAP_LARGE_BLOCKS)
+    EVENT(EV_DOMAIN_SPAWN)
+    EVENT(EV_DOMAIN_TERMINATE)
     return 0;
 }
