@@ -38,12 +38,24 @@ alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v)
     __atomic_store_n(field, v, __ATOMIC_RELEASE);
 }
 
+/* The barrier behind an exchange of an old block's field, whose lost value was
+ * not young: else the field is remembered, and the value needs no darkening. */
+void
+alqi_heap_exchanged(struct alqi_domain *d, alqi_heap_word *field, alq_value old,
+                    alq_value v)
+{
+    if (d->heap->cycle.phase == ALQI_HEAP_MARK &&
+        alqi_heap_mark_is_white(d, old))
+        alqi_heap_mark_darken(d, old);
+    if (alqi_heap_is_young(d, v))
+        alqi_heap_remember(d, field);
+}
+
 /* Exchanges a field of any block, if it holds *expected.
  *
  * The escape comes before the exchange, as v may be seen at once.  Darkening
  * and remembering come after: only then it is known what was lost, and no phase
- * or minor collection comes before the next safepoint.  If the lost value was
- * young, the field is remembered, and the value needs no darkening. */
+ * or minor collection comes before the next safepoint. */
 bool
 alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block, uintptr_t i,
                            alq_value *expected, alq_value v)
@@ -58,13 +70,8 @@ alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block, uintptr_t i,
         *expected = old;
         return false;
     }
-    if (alqi_heap_is_young(d, block) || alqi_heap_is_young(d, old))
-        return true; /* no old field, or remembered already */
-    if (d->heap->cycle.phase == ALQI_HEAP_MARK &&
-        alqi_heap_mark_is_white(d, old))
-        alqi_heap_mark_darken(d, old);
-    if (alqi_heap_is_young(d, v))
-        alqi_heap_remember(d, field);
+    if (!alqi_heap_is_young(d, block) && !alqi_heap_is_young(d, old))
+        alqi_heap_exchanged(d, field, old, v);
     return true;
 }
 

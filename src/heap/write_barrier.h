@@ -12,6 +12,11 @@ void alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v);
 bool alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block,
                                 uintptr_t i, alq_value *expected, alq_value v);
 
+/* The barrier behind an exchange of an old block's field: it held old, which is
+ * not young, and holds v. */
+void alqi_heap_exchanged(struct alqi_domain *d, alqi_heap_word *field,
+                         alq_value old, alq_value v);
+
 /* After a change of phase: the colour of new blocks, and which values alq_store
  * needs its slow part for. */
 void alqi_heap_barrier_phase(struct alqi_domain *d);

@@ -4,7 +4,7 @@
  * old ones: their fields are remembered, and darkened when they are
  * overwritten.
  *
- * Keeps .inv.snapshot and .inv.remember, by alqi_heap_store.
+ * Keeps .inv.snapshot and .inv.remember, by alqi_heap_store and _exchanged.
  * Keeps .inv.private: A young value that is stored outside of the young blocks
  *   has escaped before. */
 #include "heap/major_mark.h"
@@ -65,12 +65,40 @@ caml_darken(void *data, value v, volatile value *slot)
 
 /* ---- atomic fields ------------------------------------------------------ */
 
+/* A young value that is about to be in the field escapes: another domain may
+ * see it at once. */
+static inline void
+exchange_begin(struct alqi_domain *d, const alqi_heap_word *field, value v)
+{
+    if (!is_young_place(d, field) && alqi_heap_is_young(d, v))
+        alqi_heap_escape(d->heap);
+}
+
+static inline void
+exchange_end(struct alqi_domain *d, alqi_heap_word *field, value old, value v)
+{
+    if (!is_young_place(d, field) && !alqi_heap_is_young(d, old))
+        alqi_heap_exchanged(d, field, old, v);
+}
+
+static inline bool
+compare_exchange(alqi_heap_word *field, value expected, value v)
+{
+    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
+    alqi_heap_word old = expected;
+
+    exchange_begin(d, field, v);
+    if (!__atomic_compare_exchange_n(field, &old, v, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST))
+        return false;
+    exchange_end(d, field, expected, v);
+    return true;
+}
+
 ALQI_OCAML_API int
 caml_atomic_cas_field(value block, intptr_t i, value expected, value v)
 {
-    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
-
-    return alqi_heap_compare_exchange(d, block, (uintptr_t)i, &expected, v);
+    return compare_exchange((alqi_heap_word *)block + i, expected, v);
 }
 
 ALQI_OCAML_API value
@@ -82,18 +110,21 @@ caml_atomic_load(value ref)
 ALQI_OCAML_API value
 caml_atomic_exchange(value ref, value v)
 {
-    value old = caml_atomic_load(ref);
+    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
+    alqi_heap_word *field = (alqi_heap_word *)ref;
+    value old;
 
-    while (!alqi_heap_compare_exchange(alqi_ocaml_domain(caml_state), ref, 0,
-                                       &old, v))
-        continue;
+    exchange_begin(d, field, v);
+    old = __atomic_exchange_n(field, v, __ATOMIC_SEQ_CST);
+    exchange_end(d, field, old, v);
     return old;
 }
 
 ALQI_OCAML_API value
 caml_atomic_cas(value ref, value expected, value v)
 {
-    return alqi_ocaml_bool(caml_atomic_cas_field(ref, 0, expected, v) != 0);
+    return alqi_ocaml_bool(
+        compare_exchange((alqi_heap_word *)ref, expected, v));
 }
 
 ALQI_OCAML_API value
