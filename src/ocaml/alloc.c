@@ -34,11 +34,11 @@ room_for_ocaml(struct alqi_domain *d, size_t words,
 {
     struct alqi_ocaml_thread *th = alqi_ocaml_thread_of(alqi_ocaml_state(d));
     const struct alqi_ocaml_request *before = th->request;
-    uintptr_t headers[ALQI_HEAP_CLASS_WORDS_MAX / 2] = {
-        ALQ_HEADER(words - 1, 0)};
+    uintptr_t headers[ALQI_HEAP_CLASS_WORDS_MAX / 2];
     unsigned n = request->n_blocks;
     uintptr_t low;
 
+    headers[0] = ALQ_HEADER(words - 1, 0);
     for (unsigned i = 0; n > 1 && i < n; i++)
         headers[i] = ALQ_HEADER(
             alqi_ocaml_block_words(request->sizes[n - 1 - i]) - 1u, 0);
@@ -73,6 +73,22 @@ refused_raise(struct alqi_domain *d)
     caml_raise_out_of_memory();
 }
 
+/* Serves what interrupts the domain, if anything does: more often the minor
+ * heap is full, or a word is sampled. */
+static void
+interrupts_serve(struct caml_domain_state *state, bool is_from_ocaml)
+{
+    uintptr_t limit =
+        (uintptr_t)__atomic_load_n(&state->young_limit, __ATOMIC_RELAXED);
+
+    if (limit != UINTPTR_MAX && !state->action_pending)
+        return;
+    if (is_from_ocaml)
+        raise_of(caml_do_pending_actions_res());
+    else
+        caml_handle_gc_interrupt();
+}
+
 ALQI_OCAML_API void
 caml_alloc_small_dispatch(struct caml_domain_state *state, intptr_t wosize,
                           int flags, int n_blocks, unsigned char *sizes)
@@ -83,10 +99,7 @@ caml_alloc_small_dispatch(struct caml_domain_state *state, intptr_t wosize,
     uintptr_t low;
 
     state->young_ptr += words * ALQ_WORD_BYTES;
-    if (flags & FROM_OCAML)
-        raise_of(caml_do_pending_actions_res());
-    else
-        caml_handle_gc_interrupt();
+    interrupts_serve(state, (flags & FROM_OCAML) != 0);
     d = alqi_ocaml_enter();
     low = flags & FROM_OCAML ? room_for_ocaml(d, words, &request)
                              : room_for_c(d, words, (flags & IS_TRACKED) != 0);
