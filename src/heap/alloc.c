@@ -281,10 +281,11 @@ alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
  * sampled word, the next sampling interval is drawn: the trigger has to lie
  * below young_ptr (.inv.trigger). */
 uintptr_t
-alqi_heap_room_unseen(struct alqi_domain *d, size_t words)
+alqi_heap_room_unseen(struct alqi_domain *d, size_t words, uint64_t *sample_at)
 {
     bool is_sampled;
 
+    *sample_at = 0;
     ALQI_ASSERT(words >= 1 &&
                 words <= ALQI_HEAP_CLASS_WORDS_MAX); /* .inv.class */
     if (d->heap->life.is_lost)
@@ -292,6 +293,8 @@ alqi_heap_room_unseen(struct alqi_domain *d, size_t words)
     if (!make_room(d, words))
         return no_room(d);
     is_sampled = alqi_heap_observed_is_sampled(d, words);
+    if (is_sampled)
+        *sample_at = alqi_heap_observed_sample_take(d);
     take_room(d, words);
     if (is_sampled) {
         alqi_heap_observed_draw(d);

@@ -22,8 +22,10 @@ uintptr_t alqi_heap_room(struct alqi_domain *d, const uintptr_t *headers,
                          const struct alqi_stack_regs *caller);
 
 /* As alqi_heap_room, but the client of the hooks is not called, and no permit
- * is asked for. */
-uintptr_t alqi_heap_room_unseen(struct alqi_domain *d, size_t words);
+ * is asked for.  *sample_at: the first sampled word, counted from 1 at the
+ * highest address; 0: none is. */
+uintptr_t alqi_heap_room_unseen(struct alqi_domain *d, size_t words,
+                                uint64_t *sample_at);
 
 /* Runs finalisers and alarms that are due, then asks the limit trigger for a
  * permit of so many words.  The caller then makes them by _room_unseen and

@@ -44,7 +44,7 @@
 #include "heap/stop_handshake.h"
 
 enum {
-    MINOR_WORDS = 262144, /* to begin with */
+    MINOR_WORDS = ALQI_HOSTS_OCAML ? 65536 : 262144, /* to begin with */
     MINOR_WORDS_MIN = 4096,
     SPACE_OVERHEAD_MAX = 1000000,
     SLICE_US = 200,

@@ -29,7 +29,25 @@ enum {
     ALQI_HEAP_TAG_INFIX = 249
 };
 
-/* Of the host: shows the slots of the stack that the continuation holds. */
+struct alqi_domain;
+
+/* ---- of the host --------------------------------------------------------- */
+
+/* Shows the domain's roots, with the first domain's those that are no
+ * domain's; young_only: those that may be young. */
+void alqi_heap_host_scan(struct alqi_domain *d, bool young_only,
+                         void (*visit)(void *arg, alq_value *slot), void *arg);
+
+/* Callbacks of the profiler wait for the domain.  The host runs them where its
+ * own code may run: a poll of the heap may come from its C code. */
+void alqi_heap_host_owes(struct alqi_domain *d);
+
+/* The call stack of the host's code, as alqi_memprof_walk_fn. */
+bool alqi_heap_host_walk(struct alqi_domain *d, uint64_t words_below,
+                         uintptr_t *frames, size_t max_frames,
+                         size_t *n_frames);
+
+/* Shows the slots of the stack that the continuation holds. */
 void alqi_heap_host_fiber_visit(alq_value cont,
                                 void (*visit)(void *arg, alq_value *slot),
                                 void *arg);
@@ -44,6 +62,8 @@ alqi_heap_compact_step_stw(struct alqi_domain *leader, unsigned step)
     if (ALQI_HOSTS_OCAML)
         alqi_heap_host_compacts_stw(leader, step);
 }
+
+/* ---- shapes -------------------------------------------------------------- */
 
 /* Blocks whose tag other domains may replace meanwhile, by compare and swap of
  * the header: lazy values that are being forced. */

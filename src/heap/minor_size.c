@@ -27,15 +27,21 @@ enum {
                              a far better survival is worth */
     WAIT_MAX = 128,       /* windows between two trials */
     UP_STEP = 2,          /* doublings: tries go up by 1, 3, 5, 1 ... of them */
-    UP_MAX = 5
+    UP_MAX = 5,
+    /* OCaml's programs expect the memory of OCaml's own runtime at most, so no
+     * minor heap is larger than there; and shorter pauses, so a trial may
+     * promote half of LONG_WORDS only. */
+    BYTES_MOST = ALQI_HOSTS_OCAML ? BYTES_FIRST : ALQI_HEAP_MINOR_BYTES_MAX,
+    TRIAL_WORDS = ALQI_HOSTS_OCAML ? LONG_WORDS / 2 : LONG_WORDS
 };
 
 /* Survival is the share of the allocated words that is promoted.  A survival
  * that matters, that has changed; and, as factors of the stable size's, one
- * that is as good, better, far better. */
+ * that is as good, better, far better.  OCaml's minor heaps begin small, so
+ * shrinking gains less there. */
 #define MATTERS 0.02
 #define CHANGED 0.3
-#define AS_GOOD 1.15
+#define AS_GOOD (ALQI_HOSTS_OCAML ? 1.05 : 1.15)
 #define BETTER 0.85
 #define FAR_BETTER 0.5
 /* A pause that is over the limit may grow by that, for a better survival. */
@@ -86,8 +92,7 @@ most_bytes(const struct alqi_heap *heap)
     if (share < BYTES_FIRST)
         share = BYTES_FIRST;
     share &= ~(uintptr_t)(ALQI_HEAP_CHUNK_BYTES - 1);
-    return share < ALQI_HEAP_MINOR_BYTES_MAX ? share
-                                             : ALQI_HEAP_MINOR_BYTES_MAX;
+    return share < BYTES_MOST ? share : BYTES_MOST;
 }
 
 /* Begins a trial of `bytes`; the stable size is noted to go back to. */
@@ -129,15 +134,22 @@ give_up(struct alqi_heap_minor_size *n)
         n->wait_max *= 2;
 }
 
-/* The size of the next trial upwards, `up` doublings away.  If as many words
- * survive as now, no pause may be longer than LONG_WORDS.  The size is at least
- * doubled, and at most `most`. */
+/* The largest size whose collection promotes no more than TRIAL_WORDS, if as
+ * many words survive as now. */
+static uintptr_t
+longest_bytes(const struct alqi_heap_minor_size *n)
+{
+    return (uintptr_t)(TRIAL_WORDS * ALQ_WORD_BYTES / n->survival) &
+           ~(uintptr_t)(ALQI_HEAP_CHUNK_BYTES - 1);
+}
+
+/* The size of the next trial upwards, `up` doublings away, of a pause that is
+ * not too long.  The size is at least doubled, and at most `most`. */
 static uintptr_t
 further_bytes(const struct alqi_heap_minor_size *n, uintptr_t most)
 {
     uintptr_t bytes = n->bytes << n->up;
-    uintptr_t longest = (uintptr_t)(LONG_WORDS * ALQ_WORD_BYTES / n->survival) &
-                        ~(uintptr_t)(ALQI_HEAP_CHUNK_BYTES - 1);
+    uintptr_t longest = longest_bytes(n);
 
     if (bytes > longest)
         bytes = longest;
@@ -166,7 +178,8 @@ choose(const struct alqi_heap *heap, struct alqi_heap_minor_size *n)
 
     if (is_long && !n->tried_half && half_bytes(n) >= BYTES_LEAST)
         try_size(n, half_bytes(n));
-    else if (n->survival > MATTERS && n->bytes * 2 <= most)
+    else if (n->survival > MATTERS && n->bytes * 2 <= most &&
+             (!ALQI_HOSTS_OCAML || n->bytes * 2 <= longest_bytes(n)))
         try_size(n, further_bytes(n, most));
     else
         n->tried_half = false;

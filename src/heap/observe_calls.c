@@ -8,6 +8,7 @@
  * Keeps .inv.trigger: 0, or the sampled word lies right below it, and is free.
  * Keeps .inv.once: The client may ask once a collection where a block is. */
 #include "heap/alloc_limit.h"
+#include "heap/hosted.h"
 #include "heap/major_mark.h"
 #include "heap/observe.h"
 #include "heap/observe_calls.h"
@@ -89,9 +90,13 @@ alqi_heap_observed_poll(struct alqi_domain *d)
 
     if (!__atomic_exchange_n(&d->observed.wants_poll, 0, __ATOMIC_SEQ_CST))
         return ALQ_OK;
-    if (to->hooks != NULL && to->hooks->poll != NULL)
+    if (!ALQI_HOSTS_OCAML && to->hooks != NULL && to->hooks->poll != NULL)
         status = to->hooks->poll(to->client, d);
     alqi_heap_observed_draw(d);
+    if (ALQI_HOSTS_OCAML) { /* drawing may have asked for a poll again */
+        __atomic_store_n(&d->observed.wants_poll, 0, __ATOMIC_SEQ_CST);
+        alqi_heap_host_owes(d);
+    }
     alqi_heap_alloc_limit_reset(d);
     return status;
 }

@@ -8,6 +8,7 @@
  * Keeps .inv.boxes: Storing a young value notes it in the root's page.
  * Keeps .inv.private: Adding a global escapes the young blocks, since every
  *   domain may read what is in it. */
+#include "heap/hosted.h"
 #include "heap/list.h"
 #include "heap/observe_calls.h"
 #include "heap/pin.h"
@@ -335,6 +336,8 @@ alqi_heap_roots_visit(struct alqi_domain *d, bool young_only,
         alqi_heap_program_returned();
     }
     boxes_visit(d, young_only, visit, arg);
+    if (ALQI_HOSTS_OCAML)
+        alqi_heap_host_scan(d, young_only, visit, arg);
     alqi_heap_observed_scan(d, young_only, visit, arg);
 }
 

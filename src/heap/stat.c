@@ -29,6 +29,14 @@ open_words(const struct alqi_domain *d)
     return (d->young.end - (uintptr_t)d->pub.young_ptr) / ALQ_WORD_BYTES;
 }
 
+/* Words that the domain has allocated in its minor heap, up to date.  By the
+ * thread that runs it. */
+uint64_t
+alqi_heap_stat_minor_words(const struct alqi_domain *d)
+{
+    return d->sums.counts.minor_words + open_words(d);
+}
+
 /* Counters as the program sees them: promotion counts slots, so what they
  * exceed the blocks by is taken off. */
 static struct alq_gc_counts
@@ -46,7 +54,7 @@ void
 alqi_heap_stat_counts(const struct alqi_domain *d, struct alq_gc_counts *out)
 {
     *out = counts_of(d->sums);
-    out->minor_words += open_words(d);
+    out->minor_words = alqi_heap_stat_minor_words(d);
     out->heap_bytes =
         alqi_heap_area_used(&d->heap->area) * ALQI_HEAP_POOL_BYTES +
         alqi_heap_large_bytes(d->heap);

@@ -5,6 +5,7 @@
 #include "heap/state.h"
 
 /* Of the domain alone, until now. */
+uint64_t alqi_heap_stat_minor_words(const struct alqi_domain *d);
 void alqi_heap_stat_counts(const struct alqi_domain *d,
                            struct alq_gc_counts *out);
 

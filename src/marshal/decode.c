@@ -661,11 +661,12 @@ static bool
 young_open(struct decoder *c, bool is_young)
 {
     uintptr_t words = c->header->heap_words;
+    uint64_t unused; /* blocks of a message are sampled one by one */
 
     c->young = c->young_end = 0;
     if (!is_young || words == 0)
         return true;
-    c->young = alqi_heap_room_unseen(c->d, words);
+    c->young = alqi_heap_room_unseen(c->d, words, &unused);
     if (c->young == ALQI_HEAP_ROOM_FRAGMENTED) { /* it is made old */
         c->young = 0;
         c->again = true;

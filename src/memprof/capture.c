@@ -61,7 +61,7 @@ walk(struct alqi_memprof_thread *t, alqi_memprof_walk_fn *walk_fn, size_t most)
         walked_grow(t, most);
     do {
         room = t->walked_frames < most ? t->walked_frames : most;
-        if (!walk_fn(d->heap, t->walked, room, &n))
+        if (!walk_fn(d->heap, t->words_below, t->walked, room, &n))
             return false;
         ALQI_ASSERT(n <= room);
     } while (n == room && walked_grow(t, most));

@@ -175,6 +175,8 @@ struct alqi_memprof_thread {
     struct alqi_memprof_thread *prev_in_domain;
     /* cache->capacity words: a deferred stack while its callback runs. */
     uintptr_t *frames;
+    /* Of the block whose stack the subject walks next, in its request. */
+    uint64_t words_below;
     /* Room for the subject's walk and for deep captures; only grows. */
     uintptr_t *walked;
     size_t walked_frames;

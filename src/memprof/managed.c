@@ -104,13 +104,30 @@ run_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
     return !failed;
 }
 
-static bool
-run_allocs(struct alqi_memprof_thread *t, const struct alqi_stack_frames *stack,
-           int *code)
+/* Words of the request below the entry's block, until it has an address. */
+static uint64_t
+words_below(const struct alqi_memprof_entry *e)
 {
-    for (struct alqi_memprof_entry *e = t->new_entries; e != NULL; e = e->chain)
+    return (uintptr_t)e->block;
+}
+
+/* Runs the callbacks in program order.  *stack is the first block's, and the
+ * others', unless the subject walks: its stack may tell blocks apart. */
+static bool
+run_allocs(struct alqi_memprof_thread *t, struct alqi_stack_frames *stack,
+           const struct alqi_stack_regs *regs, int *code)
+{
+    bool walks = alqi_memprof_subject_walk(t->domain->subject) != NULL;
+
+    for (struct alqi_memprof_entry *e = t->new_entries; e != NULL;
+         e = e->chain) {
+        if (walks && words_below(e) != t->words_below) {
+            t->words_below = words_below(e);
+            *stack = alqi_make_capture(t, regs);
+        }
         if (!run_alloc(t, e, stack, code))
             return false;
+    }
     return true;
 }
 
@@ -133,7 +150,7 @@ static void
 finish(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e, char *low)
 {
     bool dead = low == NULL || was_replaced(t, e);
-    uintptr_t header = (uintptr_t)e->block;
+    uint64_t below = words_below(e);
 
     if ((e->flags & ALQI_ENTRY_GONE) ||
         (dead && !(e->flags & ALQI_ENTRY_DATUM))) {
@@ -146,7 +163,7 @@ finish(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e, char *low)
         return;
     }
     e->birth &= (uint8_t)~ALQI_BIRTH_OFFSET;
-    e->block = low + (header + 1) * ALQI_WORD_BYTES;
+    e->block = low + (below + 1) * ALQI_WORD_BYTES;
     if ((e->flags & ALQI_ENTRY_ALLOC_DUE) ||
         alqi_profile_status(e->profile) == ALQI_PROFILE_DISCARDED)
         alqi_pending_push(t, e);
@@ -178,8 +195,9 @@ request_any(struct alqi_memprof_thread *t, const uint32_t *sub_words,
     make_subs(t, sub_words, n_subs, sample_at);
     if (t->new_entries == NULL)
         return 0;
+    t->words_below = words_below(t->new_entries);
     stack = alqi_make_capture(t, regs);
-    if (run_allocs(t, &stack, &code))
+    if (run_allocs(t, &stack, regs, &code))
         alqi_make_notify_heap(t, &stack);
     else
         finish_all(t, NULL);
@@ -221,6 +239,7 @@ request_immediate(struct alqi_memprof_thread *t,
 
     a.n_samples = samples_until(t, words, &sample_at);
     t->next_skip = sample_at - words;
+    t->words_below = 0;
     alqi_profile_add(&cell->sampled_blocks, 1);
     alqi_profile_add(&cell->sampled_words, a.n_samples);
     stack = alqi_make_capture_most(t, regs, p->callstack_frames);
@@ -402,6 +421,7 @@ make_block(struct alqi_memprof_thread *t, const struct alqi_memprof_block *b,
     ALQI_ASSERT(t->new_entries == NULL);
     if (!alqi_make(t, &birth, k))
         return;
+    t->words_below = 0;
     stack = alqi_make_capture(t, regs);
     alqi_make_notify_heap(t, &stack);
     e = t->new_entries;
@@ -433,16 +453,23 @@ alqi_memprof_small(struct alqi_memprof_thread *thread,
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
 }
 
+/* A skip that was drawn before a profile started or stopped is void, however
+ * long it is (.inv.armed). */
 void
-alqi_memprof_block_slow(struct alqi_memprof_thread *thread,
-                        const struct alqi_memprof_block *b,
-                        const struct alqi_stack_regs *regs)
+alqi_memprof_block(struct alqi_memprof_thread *thread,
+                   const struct alqi_memprof_block *b,
+                   const struct alqi_stack_regs *regs)
 {
     uint64_t k;
 
     /* Words of a suspended thread are no trials (S12). */
     if (thread->mode != ALQI_MEMPROF_IDLE || b->words_tried == 0)
         return;
+    if (ALQI_LIKELY(thread->residual > b->words_tried &&
+                    !alqi_thread_is_stale(thread))) {
+        thread->residual -= b->words_tried;
+        return;
+    }
     alqi_memprof_enter(thread);
     if (thread->residual == 0 || alqi_thread_is_stale(thread))
         thread->residual = alqi_thread_draw_skip(thread);

@@ -62,22 +62,10 @@ void alqi_memprof_small(struct alqi_memprof_thread *thread,
                         uint64_t words_after,
                         const struct alqi_stack_regs *regs);
 
-void alqi_memprof_block_slow(struct alqi_memprof_thread *thread,
-                             const struct alqi_memprof_block *b,
-                             const struct alqi_stack_regs *regs);
-
 /* A block that no trigger watches: direct major, unmarshalled, out of heap. */
-static inline void
-alqi_memprof_block(struct alqi_memprof_thread *thread,
-                   const struct alqi_memprof_block *b,
-                   const struct alqi_stack_regs *regs)
-{
-    if (ALQI_LIKELY(thread->residual > b->words_tried &&
-                    thread->mode == ALQI_MEMPROF_IDLE))
-        thread->residual -= b->words_tried;
-    else
-        alqi_memprof_block_slow(thread, b, regs);
-}
+void alqi_memprof_block(struct alqi_memprof_thread *thread,
+                        const struct alqi_memprof_block *b,
+                        const struct alqi_stack_regs *regs);
 
 /* ---- collection --------------------------------------------------------- */
 

@@ -302,6 +302,22 @@ a_replaced_profile_gets_nothing_of_an_old_skip(void **state) /* .inv.armed */
     end(q);
 }
 
+static void
+a_block_after_a_start_is_sampled_at_the_new_rate(void **state) /* .inv.armed */
+{
+    struct alq_profile *p = begin_on(main_thread, 0.0);
+
+    (void)state;
+    mock_major(main_thread, 300, ALQ_SOURCE_NORMAL); /* draws an endless skip */
+    end(p);
+    p = begin_on(main_thread, 1.0);
+    forget_events();
+    mock_major(main_thread, 300, ALQ_SOURCE_NORMAL);
+    poll(main_thread);
+    assert_int_equal(n_events, 1);
+    end(p);
+}
+
 /* ---- requests ---------------------------------------------------------------
  */
 
@@ -720,6 +736,7 @@ main(void)
         TEST(suspended_words_are_no_trials),
         TEST(a_new_distribution_begins_at_once),
         TEST(a_replaced_profile_gets_nothing_of_an_old_skip),
+        TEST(a_block_after_a_start_is_sampled_at_the_new_rate),
         TEST(a_failure_ends_the_whole_request),
         TEST(no_room_gives_every_kept_block_a_death),
         TEST(stop_in_a_callback_drops_the_rest),

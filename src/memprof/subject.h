@@ -24,9 +24,11 @@
  * place of the machine's: writes up to max_frames, innermost first, to *frames
  * and their number to *n_frames (max_frames if there are more).  False: no
  * answer, the machine's stack is captured.  Called INSIDE, where the block is
- * allocated. */
-typedef bool alqi_memprof_walk_fn(void *heap, uintptr_t *frames,
-                                  size_t max_frames, size_t *n_frames);
+ * allocated; once for each sampled block of a request, which has `words_below`
+ * words below the block. */
+typedef bool alqi_memprof_walk_fn(void *heap, uint64_t words_below,
+                                  uintptr_t *frames, size_t max_frames,
+                                  size_t *n_frames);
 
 /* The calls that limits on tasks want. */
 struct alqi_memprof_limits {

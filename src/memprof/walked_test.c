@@ -15,7 +15,9 @@ enum { DEEP = 300000 };
 static size_t depth;  /* of the stack that the walk finds */
 static bool does_say; /* it says */
 static size_t n_walks, n_notified, told_frames;
-static bool is_native; /* the last stack was the machine's */
+static bool is_native;    /* the last stack was the machine's */
+static uint64_t below[3]; /* of the walk for each of the first callbacks */
+static size_t n_below;
 static bool is_memory_short;
 static struct alq_profile *profile;
 
@@ -47,6 +49,8 @@ on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
 
     (void)arg;
     (void)data;
+    if (n_below < sizeof below / sizeof below[0])
+        below[n_below++] = mock_words_below;
     n_notified++;
     told_frames = c->n_frames;
     is_native = c->n_frames > 0 && c->frames[0] == 0x1000;
@@ -189,6 +193,25 @@ without_memory_a_stack_is_cut(void **state)
     end();
 }
 
+/* Its callback finds the walk that was made for its own block. */
+static void
+each_block_of_a_request_is_walked_for(void **state)
+{
+    static const uint32_t sub[] = {3, 5, 2};
+    int code;
+
+    (void)state;
+    depth = 4;
+    begin(SIZE_MAX, 0);
+    n_below = 0;
+    assert_int_not_equal(mock_request(&mock.thread[0], sub, 3, &code), 0);
+    assert_int_equal(n_below, 3);
+    assert_int_equal(below[0], 7);
+    assert_int_equal(below[1], 2);
+    assert_int_equal(below[2], 0);
+    end();
+}
+
 static int
 open_all(void **state)
 {
@@ -218,6 +241,7 @@ main(void)
         T(the_limit_is_as_wide_as_any_stack),
         T(the_machines_stack_stands_in),
         T(without_memory_a_stack_is_cut),
+        T(each_block_of_a_request_is_walked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,11 +12,13 @@
 #include "heap/custom.h"
 #include "heap/major_cycle.h"
 #include "heap/major_pace.h"
-#include "ocaml/domain.h"
+#include "heap/observe_calls.h"
+#include "ocaml/enter.h"
 #include "ocaml/interrupt.h"
+#include "ocaml/memprof.h"
 #include "ocaml/roots.h"
 
-enum { FROM_OCAML = 2 }; /* in dispatch's flags */
+enum { IS_TRACKED = 1, FROM_OCAML = 2 }; /* in dispatch's flags */
 
 static void
 raise_of(struct caml_result result)
@@ -25,29 +27,72 @@ raise_of(struct caml_result result)
         caml_raise(result.data);
 }
 
+/* Room for what OCaml's code allocates; callbacks of the profiler may run. */
+static uintptr_t
+room_for_ocaml(struct alqi_domain *d, size_t words,
+               const struct alqi_ocaml_request *request)
+{
+    struct alqi_ocaml_thread *th = alqi_ocaml_thread_of(alqi_ocaml_state(d));
+    const struct alqi_ocaml_request *before = th->request;
+    uintptr_t headers[ALQI_HEAP_CLASS_WORDS_MAX / 2] = {
+        ALQ_HEADER(words - 1, 0)};
+    unsigned n = request->n_blocks;
+    uintptr_t low;
+
+    for (unsigned i = 0; n > 1 && i < n; i++)
+        headers[i] = ALQ_HEADER(
+            alqi_ocaml_block_words(request->sizes[n - 1 - i]) - 1u, 0);
+    th->request = request;
+    low = alqi_heap_room(d, headers, n, words, NULL);
+    th->request = before;
+    return low;
+}
+
+/* Room for what C code allocates: no code of OCaml may run. */
+static uintptr_t
+room_for_c(struct alqi_domain *d, size_t words, bool is_tracked)
+{
+    uint64_t sample_at;
+    uintptr_t low = alqi_heap_room_unseen(d, words, &sample_at);
+
+    if (low > ALQI_HEAP_ROOM_FRAGMENTED && sample_at != 0 && is_tracked)
+        alqi_ocaml_sampled(d, low, words, sample_at);
+    return low;
+}
+
+static void refused_raise(struct alqi_domain *d) __attribute__((noreturn));
+
+static void
+refused_raise(struct alqi_domain *d)
+{
+    enum alq_status status = d->pub.status;
+
+    d->pub.status = ALQ_OK;
+    if (status == ALQ_ECALLBACK)
+        alqi_ocaml_failed_raise();
+    caml_raise_out_of_memory();
+}
+
 ALQI_OCAML_API void
 caml_alloc_small_dispatch(struct caml_domain_state *state, intptr_t wosize,
                           int flags, int n_blocks, unsigned char *sizes)
 {
+    const struct alqi_ocaml_request request = {(unsigned)n_blocks, sizes};
     uintptr_t words = (uintptr_t)wosize + 1;
-    uintptr_t header = ALQ_HEADER((uintptr_t)wosize, 0);
     struct alqi_domain *d;
     uintptr_t low;
 
-    (void)n_blocks;
-    (void)sizes;
     state->young_ptr += words * ALQ_WORD_BYTES;
     if (flags & FROM_OCAML)
         raise_of(caml_do_pending_actions_res());
     else
         caml_handle_gc_interrupt();
     d = alqi_ocaml_enter();
-    low = alqi_heap_room(d, &header, 1, words, NULL);
+    low = flags & FROM_OCAML ? room_for_ocaml(d, words, &request)
+                             : room_for_c(d, words, (flags & IS_TRACKED) != 0);
     alqi_ocaml_leave(d);
-    if (low <= ALQI_HEAP_ROOM_FRAGMENTED) {
-        d->pub.status = ALQ_OK;
-        caml_raise_out_of_memory();
-    }
+    if (low <= ALQI_HEAP_ROOM_FRAGMENTED)
+        refused_raise(d);
 }
 
 /* ---- the major heap ----------------------------------------------------- */
@@ -63,6 +108,8 @@ caml_alloc_shr_noexc(uintptr_t wosize, unsigned tag)
         return 0;
     d = alqi_ocaml_enter();
     block = alqi_heap_direct_try_nogc(d, ALQ_HEADER(wosize, tag));
+    if (block != ALQ_NULL)
+        alqi_heap_observed_direct(d, block, ALQ_HEADER(wosize, tag));
     alqi_ocaml_leave(d);
     return block == ALQ_NULL ? 0 : block;
 }

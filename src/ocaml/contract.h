@@ -56,6 +56,41 @@ struct caml_result {
 #define ALQI_OCAML_RESULT_UNIT                                                 \
     ((struct caml_result){.is_exception = 0, .data = ALQI_OCAML_UNIT})
 
+/* Variables of C code that are roots while it runs: a chain by Caml_state's
+ * local_roots, the innermost first. */
+struct caml_roots_block {
+    struct caml_roots_block *next;
+    intptr_t n_tables;
+    intptr_t n_items; /* of each table */
+    value *tables[5];
+};
+
+/* What a custom block's first field points to; members may be NULL. */
+struct caml_custom_operations {
+    const char *identifier;
+    void (*finalize)(value v);
+    int (*compare)(value a, value b);
+    intptr_t (*hash)(value v);
+    void (*serialize)(value v, uintptr_t *bytes_32, uintptr_t *bytes_64);
+    uintptr_t (*deserialize)(void *to);
+    int (*compare_ext)(value a, value b);
+    const void *fixed_length;
+};
+
+/* A place in a program, of a frame or of what is inlined there. */
+struct caml_loc_info {
+    int loc_valid;
+    int loc_is_raise;
+    char *loc_filename;
+    char *loc_defname;
+    int loc_start_lnum;
+    int loc_start_chr;
+    int loc_end_lnum;
+    int loc_end_chr;
+    int loc_end_offset;
+    int loc_is_inlined;
+};
+
 /* A function that is shown a root: its value, and where it is. */
 typedef void caml_scanning_action(void *data, value v, volatile value *slot);
 
@@ -220,12 +255,16 @@ value caml_copy_double(double x);
 value caml_copy_string(const char *text);
 value caml_alloc_tuple(uintptr_t n);
 value caml_alloc_small(uintptr_t wosize, unsigned tag);
+value caml_alloc(uintptr_t wosize, unsigned tag);
+value caml_alloc_custom(const struct caml_custom_operations *operations,
+                        uintptr_t bytes, uintptr_t mem, uintptr_t most);
 value caml_alloc_sprintf(const char *format, ...);
 value caml_alloc_some(value v);
 void **caml_alloc_stack_cache(void);
 uintptr_t caml_get_init_stack_wsize(void);
 void *caml_alloc_main_stack(uintptr_t wsize);
 void caml_change_max_stack_size(uintptr_t wsize);
+void caml_stat_free(void *block);
 void caml_init_gc_stats(uintptr_t max_domains);
 void caml_record_backtraces(int on);
 /* Written into the ring of Caml_state's domain, if rings are active. */
@@ -234,6 +273,13 @@ void caml_ev_begin(unsigned phase);
 void caml_ev_end(unsigned phase);
 void caml_ev_counter(unsigned counter, uint64_t n);
 void caml_ev_lifecycle(unsigned what, int64_t data);
+/* The frames of the code that runs, innermost first, into *slots, which is
+ * resized.  `index` from 0: of the blocks that are being allocated. */
+size_t caml_get_callstack(size_t slots_max, void ***slots, size_t *slots_bytes,
+                          intptr_t index);
+void *caml_debuginfo_extract(void *slot);
+void *caml_debuginfo_next(void *debuginfo);
+void caml_debuginfo_location(void *debuginfo, struct caml_loc_info *location);
 
 /* Of native code alone; weak in archives that serve bytecode, too. */
 void caml_init_frame_descriptors(void) __attribute__((weak));

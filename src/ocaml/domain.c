@@ -10,7 +10,7 @@
  * A spawned domain: made by its parent (BLOCKING) -> its thread enters, fills
  * Caml_state, runs the function -> leaves its result -> ends.
  *
- * Keeps .inv.head of head.h and .inv.enter of domain.h. */
+ * Keeps .inv.head of head.h and .inv.enter of enter.h. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -26,12 +26,18 @@
 #include "heap/major_cycle.h"
 #include "heap/observe.h"
 #include "ocaml/domain.h"
+#include "ocaml/enter.h"
 #include "ocaml/events.h"
 #include "ocaml/interrupt.h"
+#include "ocaml/memprof.h"
 #include "ocaml/roots.h"
 #include "ocaml/tables.h"
+#include "ocaml/trace.h"
 
-enum { MINOR_WORDS_MIN = 4096 };
+enum {
+    MINOR_WORDS_MIN = 4096,
+    MINOR_WORDS_USUAL = 1 << 18 /* where OCAMLRUNPARAM says nothing */
+};
 
 __thread struct caml_domain_state *caml_state;
 /* Of the thread's domain, while it is in a blocking section. */
@@ -58,37 +64,6 @@ ALQI_OCAML_API void (*caml_domain_initialize_hook)(void) = nothing;
 ALQI_OCAML_API void (*caml_domain_stop_hook)(void) = nothing;
 ALQI_OCAML_API void (*caml_domain_external_interrupt_hook)(void) = nothing;
 
-/* ---- into the heap and back --------------------------------------------- */
-
-struct alqi_domain *
-alqi_ocaml_enter(void)
-{
-    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
-
-    alqi_ocaml_tables_empty(d);
-    return d;
-}
-
-void
-alqi_ocaml_leave(struct alqi_domain *d)
-{
-    struct caml_domain_state *state = alqi_ocaml_state(d);
-    const struct alq_gc_counts *counts = &d->sums.counts;
-
-    state->young_start = (value *)d->young.start;
-    state->young_end = (value *)d->young.end;
-    state->minor_heap_wsz = d->young.plan_bytes / ALQ_WORD_BYTES;
-    state->stat_minor_words = counts->minor_words;
-    state->stat_promoted_words = counts->promoted_words;
-    state->stat_major_words = counts->promoted_words + counts->direct_words;
-    state->allocated_words = state->allocated_words_direct = 0;
-    caml_major_cycles_completed = d->heap->cycle.n;
-    __atomic_store_n(&caml_minor_collections_count, d->heap->young.n_minors,
-                     __ATOMIC_RELAXED);
-    __atomic_store_n(&caml_compactions_count, d->heap->compact.n,
-                     __ATOMIC_RELAXED);
-}
-
 ALQI_OCAML_API struct caml_domain_state *
 caml_get_domain_state(void)
 {
@@ -111,7 +86,9 @@ state_reserve(struct caml_domain_state *state)
         state->minor_tables = alqi_ocaml_tables_new();
     if (state->stack_cache == NULL)
         state->stack_cache = caml_alloc_stack_cache();
-    if (state->minor_tables == NULL || state->stack_cache == NULL)
+    state->memprof = alqi_ocaml_thread_new();
+    if (state->minor_tables == NULL || state->stack_cache == NULL ||
+        state->memprof == NULL)
         return NULL;
     return caml_alloc_main_stack(caml_get_init_stack_wsize());
 }
@@ -123,7 +100,7 @@ state_init(struct caml_domain_state *state, struct alqi_domain *d,
 {
     size_t from = offsetof(struct caml_domain_state, young_start);
     struct caml_minor_tables *tables = state->minor_tables;
-    void *stack_cache = state->stack_cache;
+    void *stack_cache = state->stack_cache, *memprof = state->memprof;
 
     memset((char *)state + from, 0, sizeof *state - from);
     caml_state = state;
@@ -132,6 +109,7 @@ state_init(struct caml_domain_state *state, struct alqi_domain *d,
     state->minor_tables = tables;
     state->dls_root = state->backtrace_last_exn = ALQI_OCAML_UNIT;
     state->stack_cache = stack_cache;
+    state->memprof = memprof;
     state->trap_sp_off = 1;
     state->trap_barrier_block = -1;
     state->current_stack = stack;
@@ -148,6 +126,8 @@ state_end(struct caml_domain_state *state)
 {
     alqi_ocaml_global_remove(&state->dls_root);
     alqi_ocaml_global_remove(&state->backtrace_last_exn);
+    if (state->memprof != NULL) /* systhreads has not ended it */
+        caml_memprof_delete_thread(state->memprof);
     caml_free_intern_state();
     caml_free_extern_state();
     caml_free_stack(state->current_stack);
@@ -156,11 +136,15 @@ state_end(struct caml_domain_state *state)
     caml_free_gc_regs_buckets(state->gc_regs_buckets);
 }
 
+/* 0: the heap chooses, beginning with that size (minor_size.c).  A size that
+ * the program asks for is kept. */
 static size_t
 minor_words(void)
 {
     size_t words = caml_params->init_minor_heap_wsz;
 
+    if (words == MINOR_WORDS_USUAL)
+        return 0;
     if (words < MINOR_WORDS_MIN)
         return MINOR_WORDS_MIN;
     if (words > ALQI_HEAP_MINOR_BYTES_MAX / ALQ_WORD_BYTES)
@@ -190,8 +174,6 @@ alqi_ocaml_start(void)
 
     if (alqi_heap_domain_start(&c, NULL, &first) != ALQ_OK)
         caml_fatal_error("no memory for the heap");
-    if (!alqi_ocaml_roots_start(first))
-        caml_fatal_error("no memory for the first domain");
     caml_minor_heaps_start = first->pub.young_base;
     caml_minor_heaps_end = first->pub.young_base + first->pub.young_bytes;
     first->heap->tuning.verify |= caml_params->verify_heap != 0;
@@ -203,6 +185,7 @@ alqi_ocaml_start(void)
     caml_num_domains_running = 1;
     alqi_ocaml_events_start(first->heap);
     caml_init_signal_handling();
+    alqi_ocaml_trace_begin(first);
 }
 
 static struct alqi_domain *
@@ -493,6 +476,20 @@ spawned_new(value function, value sync)
     return s;
 }
 
+/* The domain does not begin: its parent takes back what is made so far. */
+static void
+spawned_undo(struct spawned *s, struct alqi_domain *by)
+{
+    struct caml_domain_state *state = alqi_ocaml_state(s->domain);
+
+    if (s->stack != NULL)
+        caml_free_stack(s->stack);
+    if (state->memprof != NULL)
+        caml_memprof_delete_thread(state->memprof);
+    state->memprof = NULL;
+    alqi_heap_spawn_undo(by, s->domain);
+}
+
 /* Makes the domain and what it needs, by the parent; else why not. */
 static const char *
 spawned_reserve(struct spawned *s, struct alqi_domain *by)
@@ -504,7 +501,7 @@ spawned_reserve(struct spawned *s, struct alqi_domain *by)
     s->stack = state_reserve(alqi_ocaml_state(s->domain));
     if (s->stack != NULL)
         return NULL;
-    alqi_heap_spawn_undo(by, s->domain);
+    spawned_undo(s, by);
     return "failed to allocate domain";
 }
 
@@ -519,8 +516,7 @@ spawned_start(struct spawned *s, struct alqi_domain *by)
         pthread_detach(thread);
         return NULL;
     }
-    caml_free_stack(s->stack);
-    alqi_heap_spawn_undo(by, s->domain);
+    spawned_undo(s, by);
     __atomic_sub_fetch(&caml_num_domains_running, 1, __ATOMIC_SEQ_CST);
     return "failed to create domain thread";
 }

@@ -1,16 +1,6 @@
-/* domain.h -- the domain behind Caml_state, and the way into the heap
- *
- * .inv.enter  OCaml's code calls the heap between alqi_ocaml_enter and
- *             alqi_ocaml_leave.  The first hands over what C code has put into
- *             the minor tables, the second shows where the minor heap is. */
+/* domain.h -- the start of the domain behind Caml_state */
 #ifndef ALQI_OCAML_DOMAIN_H
 #define ALQI_OCAML_DOMAIN_H
-
-#include "ocaml/head.h"
-
-/* The domain that the calling thread runs. */
-struct alqi_domain *alqi_ocaml_enter(void);
-void alqi_ocaml_leave(struct alqi_domain *d);
 
 /* The first domain and the heap, with what OCAMLRUNPARAM says. */
 void alqi_ocaml_start(void);

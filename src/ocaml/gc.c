@@ -13,6 +13,7 @@
 #include "heap/stat.h"
 #include "ocaml/domain.h"
 #include "ocaml/events.h"
+#include "ocaml/enter.h"
 #include "ocaml/interrupt.h"
 #include "ocaml/roots.h"
 
@@ -152,10 +153,7 @@ caml_gc_major_slice(value n)
 ALQI_OCAML_API double
 caml_gc_minor_words_unboxed(void)
 {
-    struct alq_gc_counts counts;
-
-    alqi_heap_stat_counts(alqi_ocaml_domain(caml_state), &counts);
-    return (double)counts.minor_words;
+    return (double)alqi_heap_stat_minor_words(alqi_ocaml_domain(caml_state));
 }
 
 ALQI_OCAML_API value

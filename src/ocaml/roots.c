@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "heap/observe.h"
+#include "heap/hosted.h"
 #include "plat/plat.h"
 #include "ocaml/head.h"
 #include "ocaml/roots.h"
@@ -127,7 +127,7 @@ caml_register_dyn_globals(void **lists, int n)
 }
 
 static void
-module_visit(value *blocks, alqi_heap_observe_visit_fn *visit, void *arg)
+module_visit(value *blocks, void (*visit)(void *, alq_value *), void *arg)
 {
     for (; *blocks != 0; blocks++)
         for (uintptr_t i = 0; i < alq_wosize(*blocks); i++)
@@ -135,7 +135,7 @@ module_visit(value *blocks, alqi_heap_observe_visit_fn *visit, void *arg)
 }
 
 static void
-modules_visit(alqi_heap_observe_visit_fn *visit, void *arg)
+modules_visit(void (*visit)(void *, alq_value *), void *arg)
 {
     for (value **list = caml_globals; list != NULL && *list != NULL; list++)
         module_visit(*list, visit, arg);
@@ -154,13 +154,12 @@ alqi_ocaml_show(void *data, value v, volatile value *slot)
         to->visit(to->arg, (alq_value *)slot);
 }
 
-static void
-scan(void *client, struct alqi_domain *d, bool young_only,
-     alqi_heap_observe_visit_fn *visit, void *arg)
+void
+alqi_heap_host_scan(struct alqi_domain *d, bool young_only,
+                    void (*visit)(void *arg, alq_value *slot), void *arg)
 {
     struct alqi_ocaml_visitor to = {visit, arg};
 
-    (void)client;
     if (alqi_ocaml_state(d)->current_stack == NULL)
         return; /* the domain is being started */
     caml_do_roots(alqi_ocaml_show, young_only ? ONLY_YOUNG : 0, &to,
@@ -174,12 +173,4 @@ scan(void *client, struct alqi_domain *d, bool young_only,
     alqi_plat_unlock(&globals_lock);
     if (!young_only)
         modules_visit(visit, arg);
-}
-
-bool
-alqi_ocaml_roots_start(struct alqi_domain *d)
-{
-    static const struct alqi_heap_hooks hooks = {.scan = scan};
-
-    return alqi_heap_observe_start(d, &hooks, NULL) == ALQ_OK;
 }

@@ -126,12 +126,3 @@ caml_domain_dls_compare_and_set(value old, value v)
     caml_state->dls_root = v;
     return ALQI_OCAML_TRUE;
 }
-
-/* ---- the heap's own inline calls ----------------------------------------- */
-
-/* The slow part of alq_init, for the heap's copies of blocks. */
-void
-alq_init_slow(struct alq_domain *d, alq_value *field, alq_value v)
-{
-    alqi_heap_store(alqi_heap_domain(d), (alqi_heap_word *)field, v);
-}

@@ -5,7 +5,7 @@
  * block is a custom one without operations, so comparing and hashing treat it
  * as they treat an abstract block. */
 #include "heap/weak_access.h"
-#include "ocaml/domain.h"
+#include "ocaml/enter.h"
 
 enum { DATA = ALQI_HEAP_EPHE_DATA, FIRST = 2 };
 

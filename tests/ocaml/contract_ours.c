@@ -23,5 +23,12 @@ main(void)
     printf("result %zu\n", sizeof(struct caml_result));
 #define EVENT(name, number) printf(#name " %d\n", (int)number);
     ALQI_OCAML_EVENTS(EVENT)
+    printf("roots_block %zu\n", sizeof(struct caml_roots_block));
+    printf("roots_block.tables %zu\n",
+           offsetof(struct caml_roots_block, tables));
+    printf("custom_operations %zu\n", sizeof(struct caml_custom_operations));
+    printf("loc_info %zu\n", sizeof(struct caml_loc_info));
+    printf("loc_info.start %zu\n",
+           offsetof(struct caml_loc_info, loc_start_lnum));
     return 0;
 }

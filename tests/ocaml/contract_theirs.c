@@ -3,7 +3,10 @@
 #include <stdio.h>
 
 #include <caml/mlvalues.h>
+#include <caml/backtrace_prim.h>
+#include <caml/custom.h>
 #include <caml/domain_state.h>
+#include <caml/memory.h>
 #include <caml/minor_gc.h>
 #include <caml/runtime_events.h>
 #include <caml/startup_aux.h>
@@ -45,5 +48,12 @@ main(void)
     EVENT(EV_C_MAJOR_HEAP_LARGE_BLOCKS)
     EVENT(EV_DOMAIN_SPAWN)
     EVENT(EV_DOMAIN_TERMINATE)
+    printf("roots_block %zu\n", sizeof(struct caml__roots_block));
+    printf("roots_block.tables %zu\n",
+           offsetof(struct caml__roots_block, tables));
+    printf("custom_operations %zu\n", sizeof(struct custom_operations));
+    printf("loc_info %zu\n", sizeof(struct caml_loc_info));
+    printf("loc_info.start %zu\n",
+           offsetof(struct caml_loc_info, loc_start_lnum));
     return 0;
 }

@@ -44,7 +44,7 @@ cc -D_GNU_SOURCE -I"$source_dir/src" -I"$source_dir/include" \
 cc -D_GNU_SOURCE -DCAML_INTERNALS -I"$lib" "$here/contract_theirs.c" \
     -o theirs && ./theirs >theirs.txt
 equal "contract" "$(diff ours.txt theirs.txt)" ""
-equal "contract: fields" "$(wc -l <ours.txt)" 91
+equal "contract: fields" "$(wc -l <ours.txt)" 96
 
 # ---- programs ----------------------------------------------------------------
 
@@ -52,7 +52,7 @@ equal "contract: fields" "$(wc -l <ours.txt)" 91
 built() {
     local name=$1
     shift
-    "$@" -w -a -I +unix -I +threads -o "$name" "${name%.*}.ml" >log 2>&1 ||
+    "$@" -g -w -a -I +unix -I +threads -o "$name" "${name%.*}.ml" >log 2>&1 ||
         fail "building $name: $(head -n 5 log)"
 }
 
@@ -87,6 +87,16 @@ for kind in theirs native custom bytecode; do
     equal "$kind: no thread" "$(diff theirs.txt "$kind.txt")" ""
 done
 contains "no thread" "$(cat native.txt)" "over"
+
+# ---- a trace without a line of code ------------------------------------------
+
+for kind in native bytecode; do
+    equal "trace: $kind" "$(status_of out env MEMTRACE="$work/$kind.ctf" \
+        MEMTRACE_RATE=1 "./memprof.$kind")" 0
+    "$build/bin/aliquot" script "$kind.ctf" >script.txt
+    contains "trace: $kind" "$(cat script.txt)" "Memprof.nested"
+    contains "trace: $kind" "$(cat script.txt)" "memprof.ml:"
+done
 
 equal "uninstall" "$(status_of out "$variant" uninstall --where "$lib")" 0
 equal "uninstalled" "$(list)" "$before"

@@ -17,6 +17,7 @@
 #include "glue/join/malloc_limiter.h"
 #include "glue/join/profiler.h"
 #include "heap/alloc.h"
+#include "heap/hosted.h"
 #include "heap/observe_calls.h"
 #include "plat/plat.h"
 
@@ -59,8 +60,12 @@ triggers_stale(void *heap)
 }
 
 static bool
-walk(void *heap, uintptr_t *frames, size_t max_frames, size_t *n_frames)
+walk(void *heap, uint64_t words_below, uintptr_t *frames, size_t max_frames,
+     size_t *n_frames)
 {
+    if (ALQI_HOSTS_OCAML)
+        return alqi_heap_host_walk(heap, words_below, frames, max_frames,
+                                   n_frames);
     return alqi_glue_callstack_walk(heap, frames, max_frames, n_frames);
 }
 

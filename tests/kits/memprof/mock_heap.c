@@ -9,6 +9,7 @@
 
 struct mock_heap mock;
 bool (*mock_walk)(uintptr_t *frames, size_t max_frames, size_t *n_frames);
+uint64_t mock_words_below;
 
 struct alqi_stack_result
 alqi_stack_capture(struct alqi_stack_cache *cache,
@@ -102,9 +103,11 @@ request_poll(void *heap)
 }
 
 static bool
-walk(void *heap, uintptr_t *frames, size_t max_frames, size_t *n_frames)
+walk(void *heap, uint64_t words_below, uintptr_t *frames, size_t max_frames,
+     size_t *n_frames)
 {
     (void)heap;
+    mock_words_below = words_below;
     return mock_walk != NULL && mock_walk(frames, max_frames, n_frames);
 }
 

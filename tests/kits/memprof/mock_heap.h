@@ -68,6 +68,8 @@ extern struct mock_heap mock;
  * 20 frames. */
 extern bool (*mock_walk)(uintptr_t *frames, size_t max_frames,
                          size_t *n_frames);
+/* Of the block that the walk was last asked for. */
+extern uint64_t mock_words_below;
 
 void mock_open(void);
 void mock_close(void);
