@@ -4,7 +4,8 @@
 # alq_test(NAME SOURCES... DEPENDS parts... [LIBS ...] [LABELS ...])
 #     a cmocka program beside the file it tests; CTest name part/NAME.  What
 #     several tests share (heaps that are simulated, trackers that count) is in
-#     ${ALQ_KITS}/PART, and included as "kits/PART/x.h".
+#     ${ALQ_KITS}/PART, and included as "kits/PART/x.h".  A source that is no
+#     x_test.c is compiled once, whatever the number of tests that have it.
 
 set(ALQ_KITS ${CMAKE_SOURCE_DIR}/tests/kits)
 
@@ -57,6 +58,19 @@ function(alq_part name)
     target_link_libraries(alq_${name} PUBLIC ${P_LIBS})
 endfunction()
 
+# The objects of a source that several programs share, compiled at the first call.
+function(alq_shared_object source out)
+    get_filename_component(source ${source} ABSOLUTE)
+    file(RELATIVE_PATH target ${CMAKE_SOURCE_DIR} ${source})
+    string(MAKE_C_IDENTIFIER ${target} target)
+    if(NOT TARGET ${target})
+        add_library(${target} OBJECT ${source})
+        target_link_libraries(${target} PRIVATE alq_flags)
+        target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+    endif()
+    set(${out} $<TARGET_OBJECTS:${target}> PARENT_SCOPE)
+endfunction()
+
 function(alq_test name)
     if(NOT ALQ_TESTS)
         return()
@@ -64,7 +78,13 @@ function(alq_test name)
     cmake_parse_arguments(P "" "" "DEPENDS;LIBS;LABELS" ${ARGN})
     get_filename_component(part ${CMAKE_CURRENT_SOURCE_DIR} NAME)
     set(exe ${part}_${name})
-    add_executable(${exe} ${P_UNPARSED_ARGUMENTS})
+    add_executable(${exe})
+    foreach(source ${P_UNPARSED_ARGUMENTS})
+        if(NOT source MATCHES "_test\\.c$|^\\$<")
+            alq_shared_object(${source} source)
+        endif()
+        target_sources(${exe} PRIVATE ${source})
+    endforeach()
     target_include_directories(${exe} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
     foreach(d ${P_DEPENDS})
         target_link_libraries(${exe} PRIVATE alq_${d})

@@ -75,7 +75,6 @@
     X(GLUE_PPROF, "pprof.h lock: rows and names of a profile")                 \
     X(GLUE_TRACK, "gc_trace.c track: a domain's events")                       \
     X(GLUE_TRACK_FILE, "gc_trace.c file_lock: the recorder's file")            \
-    X(GLUE_TRACE_FILE, "trace_file.c lock: the mark of a forked child")        \
     X(GLUE_NATIVE, "native.c lock: modules and their names")                   \
     X(STACK_INTERN, "intern.c table: a table of call stacks")                  \
     X(OCAML_POOL, "ocaml/memory.c pool: C blocks that OCaml's exit frees")

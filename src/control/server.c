@@ -50,7 +50,7 @@ request_serve(const struct alqi_control_server *s, int client, char *reply)
             return false;
         wrong = alqi_request_read(line, &request);
         if (wrong == NULL)
-            is_done = s->hooks->obey(&request, text);
+            is_done = s->hooks->execute(&request, text);
     }
     alqi_request_answer(reply, is_done, wrong != NULL ? wrong : text);
     return true;

@@ -26,8 +26,8 @@ enum {
 struct alqi_control_hooks {
     /* Carries a request out.  True: text is the state, "state=... ...", as in
      * wire/request.h; false: text says why not. */
-    bool (*obey)(const struct alqi_request *request,
-                 char text[ALQI_CONTROL_TEXT_BYTES]);
+    bool (*execute)(const struct alqi_request *request,
+                    char text[ALQI_CONTROL_TEXT_BYTES]);
     /* The socket's name by the pattern of alqi_control_open; false: the name
      * is too long. */
     bool (*name)(const char *pattern, char name[ALQI_CONTROL_NAME_BYTES]);

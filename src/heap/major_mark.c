@@ -281,7 +281,7 @@ ring_pop(struct alqi_heap_marker *m)
 /* Darkens what a marked block leads to.  The fields are darkened one by one,
  * since there may be no room on the stack for the range. */
 static void
-rescan_marked(struct alqi_domain *d, alq_value block, uintptr_t header)
+marked_scan_again(struct alqi_domain *d, alq_value block, uintptr_t header)
 {
     size_t i, n = header >> ALQ_WOSIZE_SHIFT;
 
@@ -307,7 +307,7 @@ recover_pool(struct alqi_domain *d, struct alqi_heap_pool *pool)
         uintptr_t header = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
         if (header != 0)
-            rescan_marked(d, (alq_value)(slot + 1), header);
+            marked_scan_again(d, (alq_value)(slot + 1), header);
         slot += alqi_heap_class_words[c];
     }
 }
@@ -319,8 +319,8 @@ recover_large(struct alqi_domain *d)
     struct alqi_heap_large *large;
 
     while ((large = alqi_heap_large_overflow_take(d->heap)) != NULL)
-        rescan_marked(d, alqi_heap_large_block(large),
-                      alqi_heap_header(alqi_heap_large_block(large)));
+        marked_scan_again(d, alqi_heap_large_block(large),
+                          alqi_heap_header(alqi_heap_large_block(large)));
 }
 
 /* Does a part of the recovery: all large blocks, or one pool; false: nothing

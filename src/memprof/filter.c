@@ -5,16 +5,17 @@
  * uncounted at the same ones.
  *
  *     grower                              indexer, under its shard's lock
- *     for each shard, locked:             lo = level of the mask
+ *     for each shard, locked:             lo = the level in force
  *       count its entries at level L      hi = the shard's level, if higher
  *       from now on count new ones too    count from lo to hi
  *     publish L's mask
+ *     L is in force
  *
  * Why .inv.zero holds for a freeing thread with mask M and an entry at levels
  * lo..hi: the mask is published after every shard has counted at M, so hi >= M
  * for entries that are in.  The freeing thread got the block's address from the
- * thread that indexed it, which had read the mask before, so by coherence M >=
- * lo.
+ * thread that indexed it, which had read that lo is in force before.  The mask
+ * of lo was published before that, so by coherence M >= lo.
  *
  * Keeps .inv.zero, .inv.byte, .inv.sticky, .inv.grow. */
 #include "memprof/filter.h"
@@ -44,10 +45,11 @@ level_publish(unsigned level)
 {
     uintptr_t mask = ((uintptr_t)1 << level) - 1;
 
-    atomic_store_explicit(&alqi_filter_level_now, level, memory_order_release);
     if (!atomic_load_explicit(&stops_all, memory_order_relaxed))
         atomic_store_explicit(&alqi_memprof_filter_mask, mask,
                               memory_order_release);
+    /* pairs with the load in alqi_filter_level */
+    atomic_store_explicit(&alqi_filter_level_now, level, memory_order_release);
 }
 
 /* With mask 0 every address falls on byte 0, which is sticky. */

@@ -84,11 +84,13 @@ enum {
 extern _Atomic(uint32_t) alqi_filter_level_now;
 #pragma GCC visibility pop
 
-/* log2 of the filter's bytes now. */
+/* The level in force: log2 of the bytes at which new entries are counted.  The
+ * mask that a free reads is of this level or, while it grows, the next.  Pairs
+ * with level_publish. */
 static inline unsigned
 alqi_filter_level(void)
 {
-    return atomic_load_explicit(&alqi_filter_level_now, memory_order_relaxed);
+    return atomic_load_explicit(&alqi_filter_level_now, memory_order_acquire);
 }
 
 static inline _Atomic(uint8_t) *

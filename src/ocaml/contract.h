@@ -267,12 +267,6 @@ void caml_change_max_stack_size(uintptr_t wsize);
 void caml_stat_free(void *block);
 void caml_init_gc_stats(uintptr_t max_domains);
 void caml_record_backtraces(int on);
-/* Written into the ring of Caml_state's domain, if rings are active. */
-int caml_runtime_events_are_active(void);
-void caml_ev_begin(unsigned phase);
-void caml_ev_end(unsigned phase);
-void caml_ev_counter(unsigned counter, uint64_t n);
-void caml_ev_lifecycle(unsigned what, int64_t data);
 /* The frames of the code that runs, innermost first, into *slots, which is
  * resized.  `index` from 0: of the blocks that are being allocated. */
 size_t caml_get_callstack(size_t slots_max, void ***slots, size_t *slots_bytes,
@@ -280,6 +274,12 @@ size_t caml_get_callstack(size_t slots_max, void ***slots, size_t *slots_bytes,
 void *caml_debuginfo_extract(void *slot);
 void *caml_debuginfo_next(void *debuginfo);
 void caml_debuginfo_location(void *debuginfo, struct caml_loc_info *location);
+/* Written into the ring of Caml_state's domain, if rings are active. */
+int caml_runtime_events_are_active(void);
+void caml_ev_begin(unsigned phase);
+void caml_ev_end(unsigned phase);
+void caml_ev_counter(unsigned counter, uint64_t n);
+void caml_ev_lifecycle(unsigned what, int64_t data);
 
 /* Of native code alone; weak in archives that serve bytecode, too. */
 void caml_init_frame_descriptors(void) __attribute__((weak));

@@ -86,7 +86,8 @@ state_reserve(struct caml_domain_state *state)
         state->minor_tables = alqi_ocaml_tables_new();
     if (state->stack_cache == NULL)
         state->stack_cache = caml_alloc_stack_cache();
-    state->memprof = alqi_ocaml_thread_new();
+    if (state->memprof == NULL)
+        state->memprof = alqi_ocaml_thread_new();
     if (state->minor_tables == NULL || state->stack_cache == NULL ||
         state->memprof == NULL)
         return NULL;
@@ -476,20 +477,6 @@ spawned_new(value function, value sync)
     return s;
 }
 
-/* The domain does not begin: its parent takes back what is made so far. */
-static void
-spawned_undo(struct spawned *s, struct alqi_domain *by)
-{
-    struct caml_domain_state *state = alqi_ocaml_state(s->domain);
-
-    if (s->stack != NULL)
-        caml_free_stack(s->stack);
-    if (state->memprof != NULL)
-        caml_memprof_delete_thread(state->memprof);
-    state->memprof = NULL;
-    alqi_heap_spawn_undo(by, s->domain);
-}
-
 /* Makes the domain and what it needs, by the parent; else why not. */
 static const char *
 spawned_reserve(struct spawned *s, struct alqi_domain *by)
@@ -501,7 +488,7 @@ spawned_reserve(struct spawned *s, struct alqi_domain *by)
     s->stack = state_reserve(alqi_ocaml_state(s->domain));
     if (s->stack != NULL)
         return NULL;
-    spawned_undo(s, by);
+    alqi_heap_spawn_undo(by, s->domain);
     return "failed to allocate domain";
 }
 
@@ -516,7 +503,8 @@ spawned_start(struct spawned *s, struct alqi_domain *by)
         pthread_detach(thread);
         return NULL;
     }
-    spawned_undo(s, by);
+    caml_free_stack(s->stack);
+    alqi_heap_spawn_undo(by, s->domain);
     __atomic_sub_fetch(&caml_num_domains_running, 1, __ATOMIC_SEQ_CST);
     return "failed to create domain thread";
 }

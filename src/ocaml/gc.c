@@ -12,8 +12,8 @@
 #include "heap/param_control.h"
 #include "heap/stat.h"
 #include "ocaml/domain.h"
-#include "ocaml/events.h"
 #include "ocaml/enter.h"
+#include "ocaml/events.h"
 #include "ocaml/interrupt.h"
 #include "ocaml/roots.h"
 

@@ -24,7 +24,7 @@ static _Atomic(bool) is_closed_for_good;
 /* ---- hooks --------------------------------------------------------------- */
 
 static bool
-obey(const struct alqi_request *r, char text[ALQI_CONTROL_TEXT_BYTES])
+execute(const struct alqi_request *r, char text[ALQI_CONTROL_TEXT_BYTES])
 {
     switch (r->command) {
     case ALQI_REQUEST_START:
@@ -75,7 +75,7 @@ failed(void)
 }
 
 static const struct alqi_control_hooks hooks = {
-    .obey = obey,
+    .execute = execute,
     .name = socket_name,
     .look_ms = look_ms,
     .thread_create = alqi_preload_thread_create,

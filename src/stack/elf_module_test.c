@@ -232,7 +232,7 @@ hold_the_lock(void *arg, const struct alqi_stack_module *m)
 }
 
 static void *
-meeting_thread(void *arg)
+thread_at_the_fork(void *arg)
 {
     (void)arg;
     alqi_stack_report_all_modules();
@@ -250,12 +250,12 @@ test_fork_while_locked(void **state)
     (void)state;
     alqi_stack_forget();
     alqi_stack_on_module(hold_the_lock, NULL);
-    assert_int_equal(pthread_create(&id, NULL, meeting_thread, NULL), 0);
+    assert_int_equal(pthread_create(&id, NULL, thread_at_the_fork, NULL), 0);
     while (atomic_load(&fork_stage) == 0)
         sched_yield();
     pid = fork();
     if (pid == 0) {
-        alarm(20); /* a lock that is waited for */
+        alarm(900); /* a lock that is waited for */
         atomic_store(&fork_stage, 2);
         alqi_stack_after_fork_child();
         own = cache;

@@ -153,9 +153,9 @@ class Moves(common.Case):
         # It stays with the block where the trace is copied.
         merged = os.path.join(self.dir, "merged.ctf")
         common.run("merge", "-o", merged, path)
-        mended = os.path.join(self.dir, "mended.ctf")
-        common.run("check", "--repair", mended, path)
-        for other in merged, mended:
+        repaired = os.path.join(self.dir, "repaired.ctf")
+        common.run("check", "--repair", repaired, path)
+        for other in merged, repaired:
             self.assertEqual(
                 [self.json(other)[k] for k in got if k.startswith("realloc_")],
                 [got[k] for k in got if k.startswith("realloc_")], other)

@@ -1,5 +1,7 @@
 /* gc_trace_test.c -- a recording of the collector against what was heard */
 #include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -257,6 +259,9 @@ the_end_of_the_heap_ends_it(void **state)
 
 /* What the clock says; 0: it goes as the system's. */
 static uint64_t stands_at_ns;
+/* A thread that reads the clock has to wait until it may go on. */
+static __thread bool is_held;
+static sem_t is_there, may_go;
 
 uint64_t __real_alqi_plat_mono_ns_sigsafe(void);
 uint64_t __wrap_alqi_plat_mono_ns_sigsafe(void);
@@ -266,6 +271,12 @@ __wrap_alqi_plat_mono_ns_sigsafe(void)
 {
     uint64_t at_ns = __atomic_load_n(&stands_at_ns, __ATOMIC_RELAXED);
 
+    if (is_held) {
+        is_held = false;
+        sem_post(&is_there);
+        while (sem_wait(&may_go) != 0)
+            continue;
+    }
     return at_ns != 0 ? at_ns : __real_alqi_plat_mono_ns_sigsafe();
 }
 
@@ -273,6 +284,50 @@ static void
 clock_set(uint64_t at_ns)
 {
     __atomic_store_n(&stands_at_ns, at_ns, __ATOMIC_RELAXED);
+}
+
+/* A start that cannot write its file. */
+static void *
+start_held(void *path)
+{
+    is_held = true;
+    assert_int_equal(alq_gc_trace_start(domain, path), ALQ_EIO);
+    return NULL;
+}
+
+/* The thread that holds the recorder's lock is not in the child. */
+static void
+a_child_records_whatever_its_parent_was_at(void **state)
+{
+    char held[200];
+    struct rlimit old, none = {0, 0};
+    pthread_t thread;
+    pid_t child;
+    int status;
+
+    (void)state;
+    strcpy(held, path_of("held"));
+    sem_init(&is_there, 0, 0);
+    sem_init(&may_go, 0, 0);
+    assert_int_equal(pthread_create(&thread, NULL, start_held, held), 0);
+    while (sem_wait(&is_there) != 0)
+        continue;
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        alarm(900);
+        _exit(alq_gc_trace_start(domain, path_of("child")) != ALQ_OK ||
+              alq_gc_trace_stop(domain, NULL) != ALQ_OK);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &old);
+    none.rlim_max = old.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &none);
+    sem_post(&may_go);
+    pthread_join(thread, NULL);
+    setrlimit(RLIMIT_FSIZE, &old);
+    assert_int_equal(status, 0);
 }
 
 /* A process may be killed: half a buffer may be hours of its life. */
@@ -368,6 +423,7 @@ main(void)
         TEST(a_child_leaves_the_file_alone),
         TEST(the_end_of_the_heap_ends_it),
         TEST(what_is_a_second_old_is_written),
+        TEST(a_child_records_whatever_its_parent_was_at),
         TEST(what_a_domain_did_is_written_at_its_end),
         cmocka_unit_test(e_is_the_size_of_buffers),
     };
@@ -378,7 +434,7 @@ main(void)
     failed = cmocka_run_group_tests(tests, NULL, NULL);
     path_of("all"), path_of("lost"), path_of("other"), path_of("third");
     path_of("full"), path_of("fork"), path_of("end"), path_of("e"),
-        path_of("old"), path_of("domain");
+        path_of("old"), path_of("domain"), path_of("held"), path_of("child");
     rmdir(dir);
     return failed;
 }

@@ -30,7 +30,7 @@ struct sums {
 
 /* They nest, times do not go back, all but pauses lie in a pause. */
 static void
-check_spans(struct sums sums[ALQ_EVENT_KINDS])
+check_intervals(struct sums sums[ALQ_EVENT_KINDS])
 {
     const struct alq_event *open[TRACKS][20];
     unsigned n_open[TRACKS] = {0};
@@ -86,7 +86,7 @@ events_agree_with_counts(void **state)
     assert_int_equal(alq_gc_major_slice(domain, 1000), ALQ_OK);
     listen_no_more();
     after = counts();
-    check_spans(sums);
+    check_intervals(sums);
     assert_true(sums[ALQ_EVENT_MINOR].n >=
                 after.minor_collections - before.minor_collections);
     assert_true(after.minor_collections > before.minor_collections + 50);

@@ -425,7 +425,7 @@ b23_customs_that_were_read(void **state)
 /* ---- B30: more is grey than fits on the mark stack ----------------------- */
 
 /* Lists side by side, and blocks of many fields below each other: each level
- * leaves a span on the stack. */
+ * leaves a range on the stack. */
 static void
 b30_mark_stack(void **state)
 {

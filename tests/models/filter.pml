@@ -5,11 +5,13 @@
  * hold of a shard's lock; the free's two loads are two steps.  A block is freed
  * by another process than the one that indexed it (.inv.zero, .inv.grow).
  * BUG_1 publishes the mask before the shards have counted; BUG_2 counts a new
- * entry at the mask's level only. */
+ * entry at the level in force only; BUG_3 publishes the level before the
+ * mask. */
 
 #define BLOCKS 2
 
-byte mask;               /* the published level, 0..2 */
+byte mask;               /* the level that frees go by, 0..2       */
+byte now;                /* the level that new entries go by, 0..2 */
 byte level[BLOCKS];      /* of the block's shard      */
 byte bytes[BLOCKS * 3];  /* of a block at a level     */
 bool in[BLOCKS];
@@ -21,11 +23,11 @@ proctype indexer(byte b)
 {
     atomic {
         byte l;
-        lo[b] = mask;
-        hi[b] = mask;
+        lo[b] = now;
+        hi[b] = now;
 #ifndef BUG_2
         if
-        :: level[b] > mask -> hi[b] = level[b]
+        :: level[b] > now -> hi[b] = level[b]
         :: else
         fi;
 #endif
@@ -88,12 +90,19 @@ proctype grower()
 
     do
     :: target <= 2 ->
-#ifndef BUG_1
+#ifdef BUG_1
+        mask = target;
+        now = target;
         count_all(target);
+#else
+        count_all(target);
+#ifdef BUG_3
+        now = target;
         mask = target;
 #else
         mask = target;
-        count_all(target);
+        now = target;
+#endif
 #endif
         target++
     :: else -> break

@@ -21,8 +21,6 @@ main(void)
     printf("minor_tables %zu\n", sizeof(struct caml_minor_tables));
     printf("custom_elt %zu\n", sizeof(struct caml_custom_elt));
     printf("result %zu\n", sizeof(struct caml_result));
-#define EVENT(name, number) printf(#name " %d\n", (int)number);
-    ALQI_OCAML_EVENTS(EVENT)
     printf("roots_block %zu\n", sizeof(struct caml_roots_block));
     printf("roots_block.tables %zu\n",
            offsetof(struct caml_roots_block, tables));
@@ -30,5 +28,7 @@ main(void)
     printf("loc_info %zu\n", sizeof(struct caml_loc_info));
     printf("loc_info.start %zu\n",
            offsetof(struct caml_loc_info, loc_start_lnum));
+#define EVENT(name, number) printf(#name " %d\n", (int)number);
+    ALQI_OCAML_EVENTS(EVENT)
     return 0;
 }

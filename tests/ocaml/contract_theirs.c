@@ -22,6 +22,13 @@ main(void)
     printf("minor_tables %zu\n", sizeof(struct caml_minor_tables));
     printf("custom_elt %zu\n", sizeof(struct caml_custom_elt));
     printf("result %zu\n", sizeof(caml_result));
+    printf("roots_block %zu\n", sizeof(struct caml__roots_block));
+    printf("roots_block.tables %zu\n",
+           offsetof(struct caml__roots_block, tables));
+    printf("custom_operations %zu\n", sizeof(struct custom_operations));
+    printf("loc_info %zu\n", sizeof(struct caml_loc_info));
+    printf("loc_info.start %zu\n",
+           offsetof(struct caml_loc_info, loc_start_lnum));
 #define EVENT(name) printf(#name " %d\n", (int)name);
     EVENT(EV_EXPLICIT_GC_SET)
     EVENT(EV_EXPLICIT_GC_STAT)
@@ -48,12 +55,5 @@ main(void)
     EVENT(EV_C_MAJOR_HEAP_LARGE_BLOCKS)
     EVENT(EV_DOMAIN_SPAWN)
     EVENT(EV_DOMAIN_TERMINATE)
-    printf("roots_block %zu\n", sizeof(struct caml__roots_block));
-    printf("roots_block.tables %zu\n",
-           offsetof(struct caml__roots_block, tables));
-    printf("custom_operations %zu\n", sizeof(struct custom_operations));
-    printf("loc_info %zu\n", sizeof(struct caml_loc_info));
-    printf("loc_info.start %zu\n",
-           offsetof(struct caml_loc_info, loc_start_lnum));
     return 0;
 }

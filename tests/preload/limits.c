@@ -249,7 +249,7 @@ exactly(void)
     profile_end(p);
     is_over = 0;
     CHECK(pthread_create(&id, NULL, kicks, NULL) == 0);
-    sequences("exact, kicked");
+    sequences("exact, re-armed");
     is_over = 1;
     pthread_join(id, NULL);
 }

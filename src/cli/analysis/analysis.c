@@ -42,12 +42,14 @@ enum { LONG, BRIEF, LEFT, PARTS };
 
 _Static_assert(PARTS <= (int)ALQI_CLI_N_MEASURES, "they share their place");
 
-#if ALQI_CHECKS >= 3
-/* The last epoch number before renumbering (.inv.last). Checked builds take a
- * small one, so that tests reach it. */
-enum { EPOCH_MAX = 5 };
-#else
+/* The last epoch number before renumbering (.inv.last). */
 enum { EPOCH_MAX = (int)((UINT32_C(1) << ALQI_CLI_EPOCH_BITS) - 1) };
+
+#if ALQI_CHECKS >= 3
+/* Checked builds renumber early, so that tests reach it: after two epochs, or
+ * one for each OBJECTS_AN_EPOCH objects, so that all renumberings together cost
+ * each epoch a bounded time. */
+enum { EPOCHS_LEAST = 2, OBJECTS_AN_EPOCH = 64 };
 #endif
 
 /* ---- sites ----------------------------------------------------------- */
@@ -109,6 +111,18 @@ epochs_not_after(const struct alqi_cli_analysis *a, uint32_t epoch)
     return n;
 }
 
+/* Sets the last epoch before the next renumbering. */
+static void
+epoch_last_set(struct alqi_cli_analysis *a)
+{
+    a->last_epoch = EPOCH_MAX;
+#if ALQI_CHECKS >= 3
+    a->last_epoch =
+        a->kept_epoch + EPOCHS_LEAST +
+        (uint32_t)((a->objects.n_alive + a->n_sites) / OBJECTS_AN_EPOCH);
+#endif
+}
+
 /* Gives all epochs small numbers again, wherever they are kept. */
 static ALQI_COLD void
 epochs_renumber(struct alqi_cli_analysis *a)
@@ -128,6 +142,7 @@ epochs_renumber(struct alqi_cli_analysis *a)
     alqi_cli_chains_renumber(&a->chains, a->epochs, fresh);
     memcpy(a->epochs, fresh, sizeof fresh);
     a->kept_epoch = ALQI_VIEW_COLOURS;
+    epoch_last_set(a);
 }
 
 /* ---- events ---------------------------------------------------------- */
@@ -192,7 +207,7 @@ moment(struct alqi_cli_analysis *a, uint64_t us)
 
     if (ALQI_LIKELY(better == 0))
         return;
-    if (ALQI_UNLIKELY(a->kept_epoch == EPOCH_MAX))
+    if (ALQI_UNLIKELY(a->kept_epoch == a->last_epoch))
         epochs_renumber(a);
     a->kept_epoch++;
     for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
@@ -808,6 +823,7 @@ alqi_cli_analysis_begin(struct alqi_cli_analysis *a,
     alqi_cli_notes_init(&a->notes, a->names);
     alqi_cli_stacks_init(&a->stacks);
     alqi_cli_objects_init(&a->objects);
+    epoch_last_set(a);
 }
 
 void
@@ -844,7 +860,7 @@ alqi_cli_analysis_picture(struct alqi_cli_analysis *a,
                           struct alqi_cli_analysis *out)
 {
     held_enter(a);
-    if (a->kept_epoch == EPOCH_MAX) /* both have the objects */
+    if (a->kept_epoch == a->last_epoch) /* both have the objects */
         epochs_renumber(a);
     *out = *a;
     out->is_picture = true;

@@ -190,6 +190,8 @@ struct alqi_cli_analysis {
     uint32_t epochs[ALQI_VIEW_COLOURS];
     /* number of the last epoch of any colour */
     uint32_t kept_epoch;
+    /* kept_epoch at which all are renumbered before another one begins */
+    uint32_t last_epoch;
     /* stream of the stack that stacks.path holds */
     uint32_t path_domain;
     /* time of the last event since the start of the trace */

@@ -84,7 +84,7 @@ parts_stay_near_and_sum_to_the_total(void **state)
     assert_true(n_moved > 0); /* else plain rounding would have done */
 }
 
-/* Beyond 2^53 a sum of doubles is off by more than remainders can mend. */
+/* Beyond 2^53 a sum of doubles is off by more than remainders make up for. */
 static void
 sums_beyond_the_mantissa(void **state)
 {

@@ -57,7 +57,7 @@ alqi_cli_filter_begin(struct alqi_cli_filter *f,
 /* ---- sums ---------------------------------------------------------------- */
 
 /* One run over the rows. */
-struct sifter {
+struct run {
     /* its blocks are summed */
     struct alqi_cli_filter *filter;
     /* its sums are replaced */
@@ -75,7 +75,7 @@ struct sifter {
  * passes both filters is on both sides of a comparison, so it adds nothing to
  * the variance of their difference. */
 static struct alqi_cli_sum
-row_sum(const struct sifter *s, uint32_t block, uint32_t i, bool is_peak)
+row_sum(const struct run *s, uint32_t block, uint32_t i, bool is_peak)
 {
     const struct alqi_view_rows *r = &s->rows;
     const struct alqi_view_class *c = &s->x->classes[r->class_[i]];
@@ -110,7 +110,7 @@ row_sum(const struct sifter *s, uint32_t block, uint32_t i, bool is_peak)
 /* Adds a row to the measures that it belongs to, by site and by thread. A
  * filter on what lives at the peak weighs all of its rows as at the peak. */
 static void
-row_enter(struct sifter *s, uint32_t block, uint32_t i)
+row_enter(struct run *s, uint32_t block, uint32_t i)
 {
     const struct alqi_view_rows *r = &s->rows;
     uint32_t node =
@@ -143,7 +143,7 @@ row_enter(struct sifter *s, uint32_t block, uint32_t i)
 /* Sums all rows that pass. Moves by realloc are known of sites only, not of
  * blocks, so they are cleared. */
 static void
-sums_make(struct sifter *s)
+sums_make(struct run *s)
 {
     struct alqi_cli_analysis *a = s->a;
 
@@ -161,7 +161,7 @@ sums_make(struct sifter *s)
 
 /* The drawn path becomes that of the blocks that pass. False: no memory. */
 static bool
-timeline_replace(struct sifter *s)
+timeline_replace(struct run *s)
 {
     struct alqi_cli_timeline *t = &s->a->timeline;
     struct alqi_view_levels levels;
@@ -177,7 +177,7 @@ timeline_replace(struct sifter *s)
 
 /* Runs the filters over the rows and replaces the sums. */
 static void
-sift(struct sifter *s, const struct alqi_cli_filter *other)
+filters_run(struct run *s, const struct alqi_cli_filter *other)
 {
     if (!alqi_view_scan_run(&s->scan, s->x, &s->filter->filter) ||
         (other != NULL && !alqi_view_scan_run(&s->other, s->x, &other->filter)))
@@ -195,7 +195,7 @@ alqi_cli_filter_end(struct alqi_cli_filter *f, struct alqi_cli_analysis *a,
                     struct alqi_cli_input *input,
                     const struct alqi_cli_filter *other)
 {
-    struct sifter *s;
+    struct run *s;
     const char *error;
 
     if (f->text == NULL)
@@ -208,7 +208,7 @@ alqi_cli_filter_end(struct alqi_cli_filter *f, struct alqi_cli_analysis *a,
     error = alqi_cli_rows_end(&f->rows, input);
     if (error != NULL)
         give_up(error);
-    sift(s, other);
+    filters_run(s, other);
     free(s);
 }
 

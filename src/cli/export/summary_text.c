@@ -2,7 +2,7 @@
  *
  * .inv.escaped  What comes from a trace reaches the page through
  *               alqi_cli_summary_text() alone, which leaves no character that
- *               HTML would obey. */
+ *               HTML takes for markup. */
 #include <inttypes.h>
 
 #include "cli/export/summary.h"

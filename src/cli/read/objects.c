@@ -336,26 +336,42 @@ alqi_cli_objects_take(struct alqi_cli_objects *o, uint64_t id,
     return true;
 }
 
-/* *at counts the places of the open rows, then those of the old ones. */
+/* The objects alive in a row of the order in which next goes: the open rows,
+ * then the slots of old ones. */
+static uint64_t
+alive_in(const struct alqi_cli_objects *o, size_t row)
+{
+    const struct alqi_cli_old_row *old;
+
+    if (row < ALQI_CLI_YOUNG_ROWS)
+        return o->young[row].alive;
+    old = &o->old[row - ALQI_CLI_YOUNG_ROWS];
+    return old->objects != NULL ? old->alive : 0;
+}
+
+/* *at counts places, ALQI_CLI_ROW of them a row. */
 struct alqi_cli_object *
 alqi_cli_objects_next(const struct alqi_cli_objects *o, size_t *at,
                       uint64_t *id)
 {
-    while (*at < (ALQI_CLI_YOUNG_ROWS + o->n_old_slots) * ALQI_CLI_ROW) {
-        size_t row = *at / ALQI_CLI_ROW;
-        uint64_t bit = bit_of((*at)++);
-        bool is_young = row < ALQI_CLI_YOUNG_ROWS;
-        const struct alqi_cli_old_row *old =
-            is_young ? NULL : &o->old[row - ALQI_CLI_YOUNG_ROWS];
-        uint64_t number = is_young ? o->young[row].number : old->number;
+    size_t n_rows = ALQI_CLI_YOUNG_ROWS + o->n_old_slots;
+    size_t row = *at / ALQI_CLI_ROW;
+    uint64_t left = row < n_rows ? alive_in(o, row) & (0 - bit_of(*at)) : 0;
+    const struct alqi_cli_old_row *old;
+    uint64_t place;
 
-        if (is_young && (o->young[row].alive & bit) == 0)
-            continue;
-        if (!is_young && (old->objects == NULL || (old->alive & bit) == 0))
-            continue;
-        *id = number * ALQI_CLI_ROW + (uint64_t)__builtin_ctzll(bit);
-        return is_young ? &o->young[row].objects[__builtin_ctzll(bit)]
-                        : old_object(old, bit);
+    while (left == 0) {
+        if (++row >= n_rows)
+            return NULL;
+        left = alive_in(o, row);
     }
-    return NULL;
+    place = (uint64_t)__builtin_ctzll(left);
+    *at = row * ALQI_CLI_ROW + place + 1;
+    if (row < ALQI_CLI_YOUNG_ROWS) {
+        *id = o->young[row].number * ALQI_CLI_ROW + place;
+        return &o->young[row].objects[place];
+    }
+    old = &o->old[row - ALQI_CLI_YOUNG_ROWS];
+    *id = old->number * ALQI_CLI_ROW + place;
+    return old_object(old, left & (0 - left));
 }

@@ -552,7 +552,7 @@ rate_change(const struct alqi_request *r, char *said)
 
 /* Does a request and leaves the answer in said; false: it is a refusal. */
 static bool
-obey(const struct alqi_request *r, char *said)
+execute(const struct alqi_request *r, char *said)
 {
     bool is_so = true;
 
@@ -593,7 +593,7 @@ look_ms(void)
 }
 
 static const struct alqi_control_hooks hooks = {
-    .obey = obey,
+    .execute = execute,
     .name = socket_name,
     .look_ms = look_ms,
     .thread_create = pthread_create,

@@ -3,13 +3,15 @@
  *   a module: mapped --meet--> known --the first name asked for--> read
  *
  * Any thread moves a module, under `lock`.  A module is known for good: another
- * that is mapped in its place later is a new module (.inv.kept).
+ * that is mapped in its place later is a new module (.inv.kept).  A forked
+ * child frees the lock, and reads again what another thread was reading.
  * aliquot(1) names a trace's frames anew, by debug information that this
  * library does not read (cli/convert/heap_trace.c); both read files by
  * stack/symbol_elf.h. */
 #include <elf.h>
 #include <link.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -94,7 +96,7 @@ symbols_read_locked(struct module *m)
     struct alqi_symbol_elf *elf;
 
     ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_NATIVE));
-    m->is_read = true;
+    m->n_syms = 0; /* a parent may have been at it */
     if (alqi_symbol_elf_open(&elf, m->pub.path) != NULL)
         return; /* such as the vdso */
     table = table_find(elf);
@@ -222,7 +224,9 @@ module_add_locked(const struct found *f)
     };
     m->pub.name = strrchr(m->pub.path, '/');
     m->pub.name = m->pub.name != NULL ? m->pub.name + 1 : m->pub.path;
-    modules[n_modules++] = m;
+    modules[n_modules] = m;
+    /* A child forked in between finds no half of it. */
+    __atomic_store_n(&n_modules, n_modules + 1, __ATOMIC_RELEASE);
 }
 
 /* Adds an executable segment to the text. The text begins with the page that
@@ -350,7 +354,22 @@ alqi_glue_native_name(uintptr_t pc, const struct alqi_glue_module **module,
     alqi_plat_lock(&lock);
     if (!m->is_read)
         symbols_read_locked(m);
+    m->is_read = true;
     alqi_plat_unlock(&lock);
     name = symbol_find(m, *offset);
     return name;
+}
+
+/* ---- fork --------------------------------------------------------------- */
+
+static void
+after_fork_child(void)
+{
+    alqi_plat_lock_break(&lock);
+}
+
+__attribute__((constructor)) static void
+forks_watch(void)
+{
+    pthread_atfork(NULL, NULL, after_fork_child);
 }

@@ -8,10 +8,13 @@
  *
  * .inv.file   Only whole chunks are written.  Where a write fails nothing more
  *             is, so a reader finds whole chunks and then part of one at most.
- * Keeps .inv.parent (trace_file.h): A forked child writes nothing. */
+ * Keeps .inv.parent (trace_file.h): A forked child writes nothing.  It frees
+ * the locks of threads that it has not: a fork may happen in a stop of the
+ * world, where recorder_lock, which comes before a stop, cannot be taken. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -445,8 +448,7 @@ heap_gone(struct recorder *r)
 }
 
 /* The program ends with its heap. The file stays open: other threads may be in
- * it. A forked child has nothing to write, and its parent's threads may have
- * held the lock (.inv.child). */
+ * it. A forked child has nothing to write. */
 __attribute__((destructor)) static void
 at_exit(void)
 {
@@ -456,6 +458,28 @@ at_exit(void)
     if (recorder != NULL)
         flush_all(recorder);
     alqi_plat_unlock(&recorder_lock);
+}
+
+/* ---- fork --------------------------------------------------------------- */
+
+/* The recorder stays that of the parent, which has its file, until the child
+ * stops it. */
+static void
+after_fork_child(void)
+{
+    struct recorder *r = recorder;
+
+    alqi_plat_lock_break(&recorder_lock);
+    for (unsigned i = 0; r != NULL && i < TRACKS; i++)
+        alqi_plat_lock_break(&r->tracks[i].lock);
+    if (r != NULL)
+        alqi_plat_lock_break(&r->file_lock);
+}
+
+__attribute__((constructor)) static void
+forks_watch(void)
+{
+    pthread_atfork(NULL, NULL, after_fork_child);
 }
 
 /* ---- by environment ----------------------------------------------------- */

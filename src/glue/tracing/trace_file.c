@@ -12,20 +12,27 @@
 #include "glue/tracing/trace_file.h"
 #include "plat/plat.h"
 
-/* A word that is 0 again in a forked child; NULL: there is none. */
+/* A word that is 0 again in a forked child; NULL: there is none. Takes no lock,
+ * which a thread that the child lacks might hold. */
 static volatile uint64_t *
 mark_get(void)
 {
-    static struct alqi_plat_lock lock = ALQI_PLAT_LOCK(GLUE_TRACE_FILE);
     static uint64_t *mark;
+    uint64_t *now = __atomic_load_n(&mark, __ATOMIC_ACQUIRE), *fresh;
 
-    alqi_plat_lock(&lock);
-    if (mark == NULL)
-        mark = alqi_plat_pages_map_wiped_on_fork(sizeof *mark);
-    if (mark != NULL && *mark == 0)
-        *mark = (uint64_t)getpid();
-    alqi_plat_unlock(&lock);
-    return mark;
+    if (now == NULL) {
+        fresh = alqi_plat_pages_map_wiped_on_fork(sizeof *fresh);
+        if (fresh == NULL)
+            return NULL;
+        if (__atomic_compare_exchange_n(&mark, &now, fresh, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            now = fresh;
+        else
+            alqi_plat_pages_unmap(fresh, sizeof *fresh);
+    }
+    if (__atomic_load_n(now, __ATOMIC_RELAXED) == 0)
+        __atomic_store_n(now, (uint64_t)getpid(), __ATOMIC_RELAXED);
+    return now;
 }
 
 /* Opens the file as memtrace does: no other user may read it, and its writer
