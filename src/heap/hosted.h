@@ -62,6 +62,7 @@ alqi_heap_compact_step_stw(struct alqi_domain *leader, unsigned step)
     if (ALQI_HOSTS_OCAML)
         alqi_heap_host_compacts_stw(leader, step);
 }
+
 /* ---- shapes -------------------------------------------------------------- */
 
 /* Blocks whose tag other domains may replace meanwhile, by compare and swap of

@@ -87,6 +87,7 @@ for kind in theirs native custom bytecode; do
     equal "$kind: no thread" "$(diff theirs.txt "$kind.txt")" ""
 done
 contains "no thread" "$(cat native.txt)" "over"
+
 # ---- a trace without a line of code ------------------------------------------
 
 for kind in native bytecode; do
