@@ -9,6 +9,7 @@
  * Keeps .inv.enter: Each function enters the heap and leaves it. */
 #include "heap/alloc.h"
 #include "heap/alloc_direct.h"
+#include "heap/alloc_limit.h"
 #include "heap/custom.h"
 #include "heap/major_cycle.h"
 #include "heap/major_pace.h"
@@ -81,8 +82,13 @@ interrupts_serve(struct caml_domain_state *state, bool is_from_ocaml)
     uintptr_t limit =
         (uintptr_t)__atomic_load_n(&state->young_limit, __ATOMIC_RELAXED);
 
-    if (limit != UINTPTR_MAX && !state->action_pending)
+    if (limit != UINTPTR_MAX) {
+        /* Not here, where a sampled word may be why: a trigger that is drawn
+         * anew would lose it. */
+        if (state->action_pending)
+            alqi_heap_alloc_limit_raise(alqi_ocaml_domain(state));
         return;
+    }
     if (is_from_ocaml)
         raise_of(caml_do_pending_actions_res());
     else

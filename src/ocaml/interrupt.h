@@ -5,6 +5,7 @@
 #include "ocaml/contract.h"
 
 void caml_handle_gc_interrupt(void);
+void caml_interrupt_self(void);
 struct caml_result caml_final_do_calls_res(void);
 value caml_alloc_shr(uintptr_t wosize, unsigned tag);
 void caml_modify(volatile value *field, value v);

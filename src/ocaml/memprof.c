@@ -31,8 +31,9 @@ enum { FAILED = -1 }; /* the code of a callback that raised */
 enum { ALLOC_MINOR, ALLOC_MAJOR, PROMOTE, DEALLOC_MINOR, DEALLOC_MAJOR };
 
 /* A profile: what OCaml's value of it points to, and the tracker's argument.
- * It is freed with that value, if the profile is discarded: after the stop of
- * the collection no callback can be about to read it. */
+ * It is freed with that value, if the profile is discarded: a collection stops
+ * the domains, and none stops between the engine's look at the profile's status
+ * and the reading of `tracker`. */
 struct profile {
     struct alq_profile *engine;
     value tracker; /* a root; ALQI_OCAML_UNIT: the profile is discarded */
@@ -104,13 +105,20 @@ caml_memprof_delete_thread(void *thread)
     struct alqi_ocaml_thread *th = thread;
     struct alqi_glue_profiled *engine = th->engine;
 
-    if (caml_state->memprof == th) {
+    bool is_running = caml_state->memprof == th;
+
+    if (is_running) {
         caml_state->memprof = NULL;
         engine = d->threads.first.observer;
         d->threads.first.observer = NULL;
     }
-    if (engine != NULL)
+    if (engine != NULL) {
+        /* A forked child lacks a thread that was in a callback: what it had in
+         * hand is dropped, as no code of OCaml may run here. */
+        if (!is_running && engine->engine.mode != ALQI_MEMPROF_IDLE)
+            engine->engine.mode = ALQI_MEMPROF_INSIDE;
         alqi_glue_profiled_end(engine);
+    }
     alqi_ocaml_global_remove(&th->failed);
     caml_stat_free(th->slots);
     free(th);
@@ -169,24 +177,33 @@ failed_keep(value exn)
 
 /* ---- callbacks ----------------------------------------------------------- */
 
+/* The tracker, ALQI_OCAML_UNIT if another domain has just discarded the
+ * profile. It is read once, before anything that may collect: the finaliser of
+ * the profile's value may free `p` then. */
+static value
+tracker_of(const struct profile *p)
+{
+    return __atomic_load_n(&p->tracker, __ATOMIC_ACQUIRE);
+}
+
 /* Calls a closure of the tracker.  The heap is left for the call and entered
  * again (.inv.enter). */
 static struct caml_result
-call(const struct profile *p, int field, value argument)
+call(value tracker, int field, value argument)
 {
     struct caml_result result;
 
     alqi_ocaml_leave(alqi_ocaml_domain(caml_state));
-    result = caml_callback_res(alq_field(p->tracker, (size_t)field), argument);
+    result = caml_callback_res(alq_field(tracker, (size_t)field), argument);
     alqi_ocaml_enter();
     return result;
 }
 
 /* Calls a closure that returns an option: Some is the block's new datum. */
 static int
-call_option(const struct profile *p, int field, value argument, uintptr_t *data)
+call_option(value tracker, int field, value argument, uintptr_t *data)
 {
-    struct caml_result result = call(p, field, argument);
+    struct caml_result result = call(tracker, field, argument);
 
     if (result.is_exception)
         return failed_keep(result.data);
@@ -232,13 +249,27 @@ allocation_new(const struct alq_allocation *a)
     return record;
 }
 
+/* Code of OCaml may not run before a spawned domain has its local storage,
+ * which OCaml's Domain makes first of all: callbacks use it, as Random does. */
+static bool
+is_begun(void)
+{
+    return caml_state->unique_id == 0 ||
+           caml_state->dls_root != ALQI_OCAML_UNIT;
+}
+
 static int
 alloc(const struct profile *p, int field, const struct alq_allocation *a,
       uintptr_t *data)
 {
-    if (p->tracker == ALQI_OCAML_UNIT)
+    struct alqi_ocaml_local tracker;
+    value allocation;
+
+    if (tracker_of(p) == ALQI_OCAML_UNIT || !is_begun())
         return ALQ_TRACK_DROP;
-    return call_option(p, field, allocation_new(a), data);
+    alqi_ocaml_local_push(&tracker, tracker_of(p));
+    allocation = allocation_new(a);
+    return call_option(alqi_ocaml_local_pop(&tracker), field, allocation, data);
 }
 
 static int
@@ -256,34 +287,34 @@ alloc_major(void *arg, const struct alq_allocation *a, uintptr_t *data)
 static int
 promote(void *arg, uintptr_t *data)
 {
-    const struct profile *p = arg;
+    value tracker = tracker_of(arg);
 
-    if (p->tracker == ALQI_OCAML_UNIT)
+    if (tracker == ALQI_OCAML_UNIT)
         return ALQ_TRACK_DROP;
-    return call_option(p, PROMOTE, *data, data);
+    return call_option(tracker, PROMOTE, *data, data);
 }
 
 static int
-dealloc(const struct profile *p, int field, value data)
+dealloc(value tracker, int field, value data)
 {
     struct caml_result result;
 
-    if (p->tracker == ALQI_OCAML_UNIT)
+    if (tracker == ALQI_OCAML_UNIT)
         return 0;
-    result = call(p, field, data);
+    result = call(tracker, field, data);
     return result.is_exception ? failed_keep(result.data) : 0;
 }
 
 static int
 dealloc_minor(void *arg, uintptr_t data)
 {
-    return dealloc(arg, DEALLOC_MINOR, data);
+    return dealloc(tracker_of(arg), DEALLOC_MINOR, data);
 }
 
 static int
 dealloc_major(void *arg, uintptr_t data)
 {
-    return dealloc(arg, DEALLOC_MAJOR, data);
+    return dealloc(tracker_of(arg), DEALLOC_MAJOR, data);
 }
 
 /* ---- what waits ---------------------------------------------------------- */
@@ -294,13 +325,15 @@ alqi_heap_host_owes(struct alqi_domain *d)
     caml_set_action_pending(alqi_ocaml_state(d));
 }
 
-/* Whether callbacks wait for the domain or its thread. */
+/* Whether callbacks wait for the domain or its thread, and can run: within one
+ * the heap asks again when it has ended. */
 static bool
 is_owed(const struct alqi_domain *d)
 {
     const struct alqi_glue_profiled *t = alqi_glue_profiled_running(d);
 
     return is_profiled(d) &&
+           (t == NULL || t->engine.mode == ALQI_MEMPROF_IDLE) &&
            (alqi_memprof_domain_has_pending(alqi_glue_profiled_domain(d)) ||
             (t != NULL && alqi_memprof_has_pending(&t->engine)));
 }
@@ -315,7 +348,7 @@ caml_memprof_run_callbacks_res(void)
     struct alqi_glue_profiled *t;
     enum alq_status status;
 
-    if (!is_owed(d))
+    if (!is_owed(d) || !is_begun())
         return ALQI_OCAML_RESULT_UNIT;
     alqi_ocaml_enter();
     t = alqi_glue_profiled_get(d);
@@ -527,6 +560,6 @@ caml_memprof_discard(value profile)
         caml_failwith("Gc.Memprof.discard: profile not stopped.");
     if (status == ALQ_EGONE)
         caml_failwith("Gc.Memprof.discard: profile already discarded.");
-    p->tracker = ALQI_OCAML_UNIT;
+    __atomic_store_n(&p->tracker, ALQI_OCAML_UNIT, __ATOMIC_RELEASE);
     return ALQI_OCAML_UNIT;
 }

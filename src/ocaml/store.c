@@ -12,6 +12,7 @@
 #include "heap/minor_remember.h"
 #include "heap/write_barrier.h"
 #include "ocaml/head.h"
+#include "ocaml/interrupt.h"
 
 static inline bool
 is_young_place(const struct alqi_domain *d, const volatile value *field)
@@ -145,6 +146,8 @@ caml_domain_dls_get(value unit)
 ALQI_OCAML_API value
 caml_domain_dls_set(value v)
 {
+    if (caml_state->dls_root == ALQI_OCAML_UNIT)
+        caml_interrupt_self(); /* callbacks have waited: memprof.c */
     caml_state->dls_root = v;
     return ALQI_OCAML_UNIT;
 }

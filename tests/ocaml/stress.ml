@@ -1,5 +1,6 @@
 (* stress SEED SECONDS -- domains, systhreads, effects, weak references,
-   finalisers, lazy values, custom blocks and the Gc module, at random
+   finalisers, lazy values, custom blocks, profiles and the Gc module, at
+   random
 
    Each check is of the program's own: what a value must be is known from what
    it was made of.  Exits 1 and says what was wrong. *)
@@ -178,7 +179,54 @@ let control_work rng =
   | 4 -> let s = Gc.stat () in check "stat" (s.live_words > 0)
   | _ -> Gc.major ()
 
-let step rng =
+(* What becomes of a sampled block: each event may follow only some others. *)
+type fate = Minor | Promoted | Major | Dead
+
+let profiled = Atomic.make 0
+
+let tracker =
+  let busy () =
+    ignore (Sys.opaque_identity (List.init 3 string_of_int));
+    if Random.int 32 = 0 then Thread.yield () in
+  let born fate (a : Gc.Memprof.allocation) =
+    check "samples" (a.n_samples > 0);
+    if a.source = Gc.Memprof.Normal then
+      check "samples of a block" (a.n_samples <= a.size + 1);
+    if Random.int 64 = 0 then
+      ignore (Printexc.raw_backtrace_to_string a.callstack);
+    Atomic.incr profiled;
+    busy ();
+    if Random.int 8 = 0 then None else Some (ref fate) in
+  let die from r =
+    check "death" (List.mem !r from);
+    r := Dead;
+    busy () in
+  { Gc.Memprof.alloc_minor = born Minor;
+    alloc_major = born Major;
+    promote = (fun r ->
+        check "promotion" (!r = Minor);
+        r := Promoted;
+        busy ();
+        if Random.int 8 = 0 then None else Some r);
+    dealloc_minor = die [ Minor ];
+    dealloc_major = die [ Promoted; Major ] }
+
+(* Not in bytecode: OCaml 5.3's interpreter keeps the address of a fiber's stack
+   over the allocation of `perform`, whose callbacks may move that stack.  This
+   program ends by a signal with OCaml's own runtime, too. *)
+let profile rng =
+  let sampling_rate = 10. ** -.(1. +. Random.State.float rng 4.) in
+  if Sys.backend_type <> Sys.Native then None else
+  match Gc.Memprof.start ~sampling_rate ~callstack_size:20 tracker with
+  | exception Failure _ -> None (* the domain has its parent's *)
+  | p -> Some p
+
+let profile_end p =
+  Gc.Memprof.stop ();
+  if Random.int 2 = 0 then Gc.minor ();
+  Gc.Memprof.discard p
+
+let rec step rng =
   match Random.State.int rng 40 with
   | 0 | 1 -> ephe_work rng
   | 2 | 3 -> final_work rng
@@ -186,9 +234,17 @@ let step rng =
   | 6 -> big_work rng
   | 7 -> thread_work rng
   | 8 -> control_work rng
+  | 15 -> profile_work rng
   | 9 | 10 | 11 | 12 | 13 | 14 -> weak_work rng
   | n when n < 27 -> put rng
   | _ -> get rng
+
+and profile_work rng =
+  match profile rng with
+  | None -> ()
+  | Some p ->
+    for _ = 1 to Random.State.int rng 200 do step rng done;
+    profile_end p
 
 let work n () =
   let rng = Random.State.make [| seed; n |] in
@@ -204,13 +260,16 @@ let () =
   ignore (Unix.setitimer Unix.ITIMER_REAL
             { Unix.it_interval = 0.003; it_value = 0.003 });
   while Unix.gettimeofday () < until do
+    let p = if Random.State.bool rng then profile rng else None in
     let ds = List.init (1 + Random.State.int rng 5) (fun _ ->
       incr n; Domain.spawn (work !n)) in
     incr n; work !n ();
-    List.iter Domain.join ds
+    List.iter Domain.join ds;
+    Option.iter profile_end p
   done;
   Gc.full_major ();
   Gc.full_major ();
   let late = Atomic.get registered - Atomic.get finalised in
   check "finalisers" (late >= 0 && late < 100 + Atomic.get registered / 2);
-  Printf.printf "%d domains, %d finalised\n" !n (Atomic.get finalised)
+  Printf.printf "%d domains, %d finalised, %d profiled\n" !n
+    (Atomic.get finalised) (Atomic.get profiled)
