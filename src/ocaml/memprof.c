@@ -104,7 +104,6 @@ caml_memprof_delete_thread(void *thread)
     struct alqi_domain *d = alqi_ocaml_domain(caml_state);
     struct alqi_ocaml_thread *th = thread;
     struct alqi_glue_profiled *engine = th->engine;
-
     bool is_running = caml_state->memprof == th;
 
     if (is_running) {
@@ -263,11 +262,11 @@ alloc(const struct profile *p, int field, const struct alq_allocation *a,
       uintptr_t *data)
 {
     struct alqi_ocaml_local tracker;
-    value allocation;
+    value allocation, t = tracker_of(p);
 
-    if (tracker_of(p) == ALQI_OCAML_UNIT || !is_begun())
+    if (t == ALQI_OCAML_UNIT || !is_begun())
         return ALQ_TRACK_DROP;
-    alqi_ocaml_local_push(&tracker, tracker_of(p));
+    alqi_ocaml_local_push(&tracker, t);
     allocation = allocation_new(a);
     return call_option(alqi_ocaml_local_pop(&tracker), field, allocation, data);
 }
