@@ -34,9 +34,14 @@ struct alqi_domain;
 /* ---- of the host --------------------------------------------------------- */
 
 /* Shows the domain's roots, with the first domain's those that are no
- * domain's; young_only: those that may be young. */
+ * domain's, unless the domain collects alone; young_only: those that may be
+ * young. */
 void alqi_heap_host_scan(struct alqi_domain *d, bool young_only,
                          void (*visit)(void *arg, alq_value *slot), void *arg);
+
+/* Whether code of the host's may pass young values between domains without
+ * alqi_heap_escape. */
+bool alqi_heap_host_shares(void);
 
 /* Callbacks of the profiler wait for the domain.  The host runs them where its
  * own code may run: a poll of the heap may come from its C code. */

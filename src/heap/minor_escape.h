@@ -32,8 +32,6 @@ alqi_heap_escape(struct alqi_heap *heap)
 static inline bool
 alqi_heap_has_escaped(const struct alqi_heap *heap)
 {
-    if (ALQI_HOSTS_OCAML)
-        return true; /* its C code keeps young values in variables of its own */
 #ifndef __SANITIZE_THREAD__ /* which knows no fences */
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
 #endif

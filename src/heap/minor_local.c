@@ -18,6 +18,7 @@
 #include "heap/major_pace.h"
 #include "heap/pin.h"
 #include "heap/minor_local.h"
+#include "heap/hosted.h"
 #include "heap/log.h"
 #include "heap/minor_escape.h"
 #include "heap/major_balance.h"
@@ -35,14 +36,16 @@ all_have_stop_work(const struct alqi_heap *heap)
 /* Takes has_escaped back at the end of a stop, when nothing is young.
  *
  * With global roots it stays set: any domain may write a young value into one
- * at any time, without a barrier.  is_shared tells minor_open.c what to expect
- * of the next collections. */
+ * at any time, without a barrier.  So it does with those of a host.  is_shared
+ * tells minor_open.c what to expect of the next collections. */
 void
 alqi_heap_minor_local_again_stw(struct alqi_heap *heap)
 {
     ALQI_ASSERT(alqi_heap_is_stopped(heap));
     heap->young.is_shared = heap->young.has_escaped || all_have_stop_work(heap);
-    __atomic_store_n(&heap->young.has_escaped, heap->roots.globals != NULL,
+    __atomic_store_n(&heap->young.has_escaped,
+                     heap->roots.globals != NULL ||
+                         (ALQI_HOSTS_OCAML && alqi_heap_host_shares()),
                      __ATOMIC_RELAXED);
 }
 

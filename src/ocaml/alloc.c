@@ -20,6 +20,7 @@
 #include "ocaml/roots.h"
 
 enum { IS_TRACKED = 1, FROM_OCAML = 2 }; /* in dispatch's flags */
+enum { CONTINUATION_WORDS = 2 };         /* fields */
 
 static void
 raise_of(struct caml_result result)
@@ -95,23 +96,49 @@ interrupts_serve(struct caml_domain_state *state, bool is_from_ocaml)
         caml_handle_gc_interrupt();
 }
 
+/* Whether the interpreter allocates for `perform`. */
+static bool
+is_perform(const struct caml_domain_state *state)
+{
+    const value *sp = *(value *const *)state->current_stack;
+    const int32_t *code = (const int32_t *)sp[ALQI_OCAML_SAVED_CODE];
+
+    return caml_is_instruction(code[-1], ALQI_OCAML_PERFORM);
+}
+
+/* Whether code of OCaml's may run within the allocation.
+ *
+ * Not if the interpreter makes a continuation: it holds the address of the
+ * fiber's stack meanwhile, and code that runs may move that stack. */
+static bool
+may_act(const struct caml_domain_state *state, intptr_t wosize, int flags)
+{
+    if ((flags & FROM_OCAML) == 0)
+        return false;
+    return alqi_ocaml_is_native() || wosize != CONTINUATION_WORDS ||
+           !is_perform(state);
+}
+
 ALQI_OCAML_API void
 caml_alloc_small_dispatch(struct caml_domain_state *state, intptr_t wosize,
                           int flags, int n_blocks, unsigned char *sizes)
 {
     const struct alqi_ocaml_request request = {(unsigned)n_blocks, sizes};
     uintptr_t words = (uintptr_t)wosize + 1;
+    bool acts = may_act(state, wosize, flags);
     struct alqi_domain *d;
     uintptr_t low;
 
     state->young_ptr += words * ALQ_WORD_BYTES;
-    interrupts_serve(state, (flags & FROM_OCAML) != 0);
+    interrupts_serve(state, acts);
     d = alqi_ocaml_enter();
-    low = flags & FROM_OCAML ? room_for_ocaml(d, words, &request)
-                             : room_for_c(d, words, (flags & IS_TRACKED) != 0);
+    low = acts ? room_for_ocaml(d, words, &request)
+               : room_for_c(d, words, (flags & IS_TRACKED) != 0);
     alqi_ocaml_leave(d);
     if (low <= ALQI_HEAP_ROOM_FRAGMENTED)
         refused_raise(d);
+    if ((flags & FROM_OCAML) != 0 && !acts)
+        caml_update_young_limit_after_c_call(state);
 }
 
 /* ---- the major heap ----------------------------------------------------- */
@@ -192,11 +219,12 @@ ALQI_OCAML_API value
 caml_check_urgent_gc(value root)
 {
     struct alqi_domain *d = alqi_ocaml_domain(caml_state);
+    struct alqi_ocaml_local l;
 
     if (alq_is_below_limit(&d->pub, (uintptr_t)d->pub.young_ptr)) {
-        alqi_ocaml_global_add(&root);
+        alqi_ocaml_local_push(&l, root);
         caml_handle_gc_interrupt();
-        alqi_ocaml_global_remove(&root);
+        root = alqi_ocaml_local_pop(&l);
     }
     return root;
 }

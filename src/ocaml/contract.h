@@ -228,6 +228,9 @@ extern uintptr_t caml_runtime_warnings;
 
 void caml_do_roots(caml_scanning_action *action, int flags, void *data,
                    struct caml_domain_state *d, int do_final_val);
+/* What scans the roots of other parts than the runtime; NULL: nothing.  Here it
+ * is compared alone. */
+extern void (*caml_scan_roots_hook)(void);
 /* Signals that came and were not handled yet. */
 int caml_check_pending_signals(void);
 struct caml_result caml_do_pending_actions_res(void);
@@ -252,6 +255,7 @@ void caml_failwith(const char *text) __attribute__((noreturn));
 void caml_fatal_error(const char *format, ...) __attribute__((noreturn));
 extern int caml_debugger_in_use __attribute__((weak));
 value caml_copy_double(double x);
+value caml_floatarray_fill(value array, value from, value n, value v);
 value caml_copy_string(const char *text);
 value caml_alloc_tuple(uintptr_t n);
 value caml_alloc_small(uintptr_t wosize, unsigned tag);
@@ -280,6 +284,14 @@ void caml_ev_begin(unsigned phase);
 void caml_ev_end(unsigned phase);
 void caml_ev_counter(unsigned counter, uint64_t n);
 void caml_ev_lifecycle(unsigned what, int64_t data);
+
+/* Of bytecode alone: whether the word of code is that instruction.  The
+ * interpreter's state is on the stack when it allocates: accumulator,
+ * environment, and the address of the code behind the instruction.  The stack's
+ * struct begins with its pointer. */
+int caml_is_instruction(int32_t code, int32_t instruction)
+    __attribute__((weak));
+enum { ALQI_OCAML_PERFORM = 149, ALQI_OCAML_SAVED_CODE = 2 };
 
 /* Of native code alone; weak in archives that serve bytecode, too. */
 void caml_init_frame_descriptors(void) __attribute__((weak));

@@ -115,8 +115,6 @@ state_init(struct caml_domain_state *state, struct alqi_domain *d,
     state->trap_barrier_block = -1;
     state->current_stack = stack;
     alqi_ocaml_leave(d);
-    alqi_ocaml_global_add(&state->dls_root);
-    alqi_ocaml_global_add(&state->backtrace_last_exn);
     if (caml_params->backtrace_enabled)
         caml_record_backtraces(1);
 }
@@ -125,8 +123,6 @@ state_init(struct caml_domain_state *state, struct alqi_domain *d,
 static void
 state_end(struct caml_domain_state *state)
 {
-    alqi_ocaml_global_remove(&state->dls_root);
-    alqi_ocaml_global_remove(&state->backtrace_last_exn);
     if (state->memprof != NULL) /* systhreads has not ended it */
         caml_memprof_delete_thread(state->memprof);
     caml_free_intern_state();
@@ -414,19 +410,18 @@ spawned_free(struct spawned *s)
 static void
 finish(struct spawned *s, struct caml_result result)
 {
-    value v = result.data;
+    struct alqi_ocaml_local v;
 
-    alqi_ocaml_global_add(&v);
+    alqi_ocaml_local_push(&v, result.data);
     for (unsigned tag = result.is_exception ? 1 : 0, i = 0; i < 2; i++) {
         value block = caml_alloc_small(1, tag);
 
-        alq_init_small(block, 0, v);
-        v = block;
+        alq_init_small(block, 0, v.value);
+        v.value = block;
         tag = 0;
     }
     caml_ml_mutex_lock(alq_field(s->sync, 1));
-    caml_modify((value *)s->sync, v);
-    alqi_ocaml_global_remove(&v);
+    caml_modify((value *)s->sync, alqi_ocaml_local_pop(&v));
     caml_ml_condition_broadcast(alq_field(s->sync, 2));
 }
 

@@ -38,7 +38,7 @@ caml_init_gc(void)
     caml_custom_major_ratio = caml_params->init_custom_major_ratio;
     caml_custom_minor_ratio = caml_params->init_custom_minor_ratio;
     caml_custom_minor_max_bsz = caml_params->init_custom_minor_max_bsz;
-    if (caml_init_frame_descriptors != NULL)
+    if (alqi_ocaml_is_native())
         caml_init_frame_descriptors();
     alqi_ocaml_start();
     caml_init_gc_stats(caml_params->max_domains);
@@ -169,18 +169,17 @@ static value
 tuple_of(const double *numbers, unsigned n_doubles, const uint64_t *counts,
          unsigned n)
 {
-    value tuple = caml_alloc_tuple(n);
+    struct alqi_ocaml_local tuple;
     unsigned i;
 
-    alqi_ocaml_global_add(&tuple);
+    alqi_ocaml_local_push(&tuple, caml_alloc_tuple(n));
     for (i = 0; i < n; i++) {
         value v = i < n_doubles ? caml_copy_double(numbers[i])
                                 : alqi_ocaml_int((intptr_t)counts[i]);
 
-        caml_modify((value *)tuple + i, v);
+        caml_modify((value *)tuple.value + i, v);
     }
-    alqi_ocaml_global_remove(&tuple);
-    return tuple;
+    return alqi_ocaml_local_pop(&tuple);
 }
 
 ALQI_OCAML_API value

@@ -18,6 +18,13 @@ _Static_assert(offsetof(struct alq_domain, young_base) ==
 extern __thread struct caml_domain_state *caml_state ALQI_OCAML_API
     __attribute__((tls_model("initial-exec")));
 
+/* Whether the program is native code, not the interpreter with bytecode. */
+static inline bool
+alqi_ocaml_is_native(void)
+{
+    return caml_init_frame_descriptors != NULL;
+}
+
 static inline struct alqi_domain *
 alqi_ocaml_domain(struct caml_domain_state *state)
 {

@@ -6,6 +6,7 @@
 
 void caml_handle_gc_interrupt(void);
 void caml_interrupt_self(void);
+void caml_update_young_limit_after_c_call(struct caml_domain_state *state);
 struct caml_result caml_final_do_calls_res(void);
 value caml_alloc_shr(uintptr_t wosize, unsigned tag);
 void caml_modify(volatile value *field, value v);

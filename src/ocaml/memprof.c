@@ -78,6 +78,7 @@ caml_memprof_new_thread(struct caml_domain_state *state)
 ALQI_OCAML_API void *
 caml_memprof_main_thread(struct caml_domain_state *state)
 {
+    alqi_ocaml_hook_is_next();
     return state->memprof;
 }
 
@@ -170,7 +171,7 @@ failed_keep(value exn)
     struct alqi_ocaml_thread *th = alqi_ocaml_thread_of(caml_state);
 
     if (th->failed == ALQI_OCAML_UNIT)
-        th->failed = exn;
+        alqi_ocaml_global_set(&th->failed, exn);
     return FAILED;
 }
 
@@ -413,12 +414,6 @@ index_of(const struct alqi_ocaml_request *r, uint64_t words_below)
     return i;
 }
 
-static bool
-is_native(void)
-{
-    return caml_init_frame_descriptors != NULL;
-}
-
 /* A frame is what OCaml's backtraces have: an address of a frame's description,
  * as an integer of OCaml. */
 bool
@@ -429,7 +424,8 @@ alqi_heap_host_walk(struct alqi_domain *d, uint64_t words_below,
     intptr_t index;
 
     *n_frames = 0;
-    if (th == NULL || (is_native() && alqi_ocaml_state(d)->c_stack == NULL))
+    if (th == NULL ||
+        (alqi_ocaml_is_native() && alqi_ocaml_state(d)->c_stack == NULL))
         return true; /* no code of OCaml has run */
     index = th->request == NULL ? -1 : index_of(th->request, words_below);
     *n_frames =

@@ -3,26 +3,72 @@
  *   stacks, C roots   upstream's caml_do_roots scans them, with the frame
  *                     tables of native code; the threads of systhreads by its
  *                     hook
+ *   the domain's own  its local storage and last exception
  *   modules           caml_globals and those that Dynlink adds: static blocks,
  *                     whose fields marking reads; a young value in one of them
  *                     is remembered, as in an old block
- *   variables         registered by C code, in a map by address
+ *   variables         registered by C code, in a map by address; the first
+ *                     domain's share of a stop's collection has them
  *
- * Registered variables are all shown in each minor collection, the generational
- * ones, too: they are few.
+ * Registered variables are all shown in each minor collection of a stop, the
+ * generational ones, too: they are few.
  *
- * .inv.modules  A field of a module's block is written by caml_initialize or
- *               caml_modify alone, so minor collections need not read modules.
- */
+ * .inv.modules    A field of a module's block is written by caml_initialize or
+ *                 caml_modify alone, so minor collections need not read
+ *                 modules.
+ * .inv.variables  A generational variable is written by caml_modify_... alone,
+ *                 after which its young value has escaped (.inv.private).  C
+ *                 code writes any other variable as it likes, so while there
+ *                 is one no domain collects alone.
+ * .inv.hook       The hook of systhreads shows each domain's threads with that
+ *                 domain.  Nothing is known of another hook, so while there is
+ *                 one no domain collects alone. */
 #include <stdlib.h>
 
 #include "base/map.h"
 #include "heap/hosted.h"
+#include "heap/minor_escape.h"
 #include "plat/plat.h"
 #include "ocaml/head.h"
 #include "ocaml/roots.h"
 
 enum { ONLY_YOUNG = 1 }; /* caml_do_roots may leave out what is old */
+
+/* ---- the hook ------------------------------------------------------------ */
+
+/* Thread's initialisation makes the first domain's first thread, sets the hook,
+ * and registers a function by name.  So the hook's change between the two is
+ * its own. */
+static struct {
+    void (*of_threads)(void); /* NULL: not set */
+    bool is_next;             /* the thread is made, and no hook is set yet */
+} hook;
+
+static void (*hook_now(void))(void)
+{
+    return __atomic_load_n(&caml_scan_roots_hook, __ATOMIC_ACQUIRE);
+}
+
+void
+alqi_ocaml_hook_is_next(void)
+{
+    hook.is_next = hook.of_threads == NULL && hook_now() == NULL;
+}
+
+static void
+hook_note(void)
+{
+    if (!hook.is_next)
+        return;
+    hook.of_threads = hook_now();
+    hook.is_next = false;
+}
+
+static bool
+hook_is_known(void)
+{
+    return hook_now() == NULL || hook_now() == hook.of_threads;
+}
 
 /* ---- registered variables ----------------------------------------------- */
 
@@ -31,16 +77,29 @@ static struct {
     size_t n;
     size_t size;
     struct alqi_base_map places; /* of each variable in the array */
+    struct alqi_base_map plain;  /* those that C code writes as it likes */
 } globals;
 
 static struct alqi_plat_lock globals_lock = ALQI_PLAT_LOCK(OCAML_GLOBALS);
 
-void
-alqi_ocaml_global_add(value *variable)
+/* .inv.variables: v is about to be where other domains may read it. */
+static void
+escape(value v)
+{
+    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
+
+    if (d != NULL && alqi_heap_is_young(d, v))
+        alqi_heap_escape(d->heap);
+}
+
+static void
+variable_add(value *variable, bool is_plain)
 {
     uint64_t place;
 
     alqi_plat_lock(&globals_lock);
+    if (is_plain && !alqi_base_map_put(&globals.plain, (uintptr_t)variable, 1))
+        caml_fatal_error("no memory for global roots");
     if (!alqi_base_map_get(&globals.places, (uintptr_t)variable, &place)) {
         if (globals.n == globals.size) {
             size_t size = globals.size == 0 ? 64 : globals.size * 2;
@@ -59,11 +118,26 @@ alqi_ocaml_global_add(value *variable)
 }
 
 void
+alqi_ocaml_global_add(value *variable)
+{
+    escape(*variable);
+    variable_add(variable, false);
+}
+
+void
+alqi_ocaml_global_set(value *variable, value v)
+{
+    escape(v);
+    *variable = v;
+}
+
+void
 alqi_ocaml_global_remove(value *variable)
 {
     uint64_t place;
 
     alqi_plat_lock(&globals_lock);
+    (void)alqi_base_map_take(&globals.plain, (uintptr_t)variable, &place);
     if (alqi_base_map_get(&globals.places, (uintptr_t)variable, &place)) {
         value *last = globals.variables[--globals.n];
 
@@ -77,7 +151,11 @@ alqi_ocaml_global_remove(value *variable)
 ALQI_OCAML_API void
 caml_register_global_root(value *variable)
 {
-    alqi_ocaml_global_add(variable);
+    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
+
+    if (d != NULL)
+        alqi_heap_escape(d->heap); /* and stays so: alqi_heap_host_shares */
+    variable_add(variable, true);
 }
 
 ALQI_OCAML_API void
@@ -89,6 +167,7 @@ caml_remove_global_root(value *variable)
 ALQI_OCAML_API void
 caml_register_generational_global_root(value *variable)
 {
+    hook_note();
     alqi_ocaml_global_add(variable);
 }
 
@@ -101,7 +180,7 @@ caml_remove_generational_global_root(value *variable)
 ALQI_OCAML_API void
 caml_modify_generational_global_root(value *variable, value v)
 {
-    *variable = v;
+    alqi_ocaml_global_set(variable, v);
 }
 
 /* ---- modules ------------------------------------------------------------ */
@@ -154,6 +233,17 @@ alqi_ocaml_show(void *data, value v, volatile value *slot)
         to->visit(to->arg, (alq_value *)slot);
 }
 
+bool
+alqi_heap_host_shares(void)
+{
+    bool has_plain;
+
+    alqi_plat_lock(&globals_lock);
+    has_plain = globals.plain.n_used > 0;
+    alqi_plat_unlock(&globals_lock);
+    return has_plain || !hook_is_known();
+}
+
 void
 alqi_heap_host_scan(struct alqi_domain *d, bool young_only,
                     void (*visit)(void *arg, alq_value *slot), void *arg)
@@ -164,7 +254,9 @@ alqi_heap_host_scan(struct alqi_domain *d, bool young_only,
         return; /* the domain is being started */
     caml_do_roots(alqi_ocaml_show, young_only ? ONLY_YOUNG : 0, &to,
                   alqi_ocaml_state(d), 1);
-    if (d->slot != 0)
+    visit(arg, &alqi_ocaml_state(d)->dls_root);
+    visit(arg, &alqi_ocaml_state(d)->backtrace_last_exn);
+    if (d->slot != 0 || d->young.is_local)
         return; /* what follows is nobody's: the first domain's share has it */
     alqi_plat_lock(&globals_lock);
     for (size_t i = 0; i < globals.n; i++)

@@ -37,8 +37,14 @@ alqi_ocaml_local_pop(struct alqi_ocaml_local *l)
     return l->value;
 }
 
-/* The variable is a root until it is removed. */
+/* The variable is a root until it is removed; from _add on it is written by
+ * _set alone (.inv.variables). */
 void alqi_ocaml_global_add(value *variable);
+void alqi_ocaml_global_set(value *variable, value v);
 void alqi_ocaml_global_remove(value *variable);
+
+/* The domain's first thread has been made; Thread may be about to set its hook
+ * (.inv.hook). */
+void alqi_ocaml_hook_is_next(void);
 
 #endif

@@ -22,10 +22,9 @@ is_young_place(const struct alqi_domain *d, const volatile value *field)
 
 /* A field that holds a young value is remembered already, and a young value
  * needs no darkening. */
-ALQI_OCAML_API void
-caml_modify(volatile value *field, value v)
+static inline void
+modify(struct alqi_domain *d, volatile value *field, value v)
 {
-    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
     alqi_heap_word *at = (alqi_heap_word *)field;
 
     if (is_young_place(d, field) || alqi_heap_is_young(d, *at)) {
@@ -36,6 +35,12 @@ caml_modify(volatile value *field, value v)
     if (alqi_heap_is_young(d, v))
         alqi_heap_escape(d->heap);
     alqi_heap_store(d, at, v);
+}
+
+ALQI_OCAML_API void
+caml_modify(volatile value *field, value v)
+{
+    modify(alqi_ocaml_domain(caml_state), field, v);
 }
 
 /* The field holds no value yet. */
@@ -50,6 +55,27 @@ caml_initialize(volatile value *field, value v)
         alqi_heap_remember(d, at);
     }
     __atomic_store_n(at, v, __ATOMIC_RELEASE);
+}
+
+/* In the place of array.c's, which remembers a field after it has stored: then
+ * another domain could read a young value that has not escaped yet. */
+ALQI_OCAML_API value
+caml_uniform_array_fill(value array, value from, value n, value v)
+{
+    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
+    value *field = (value *)array + alqi_ocaml_int_of(from);
+
+    for (intptr_t left = alqi_ocaml_int_of(n); left > 0; left--)
+        modify(d, field++, v);
+    return ALQI_OCAML_UNIT;
+}
+
+ALQI_OCAML_API value
+caml_array_fill(value array, value from, value n, value v)
+{
+    if (alq_tag(array) == ALQ_TAG_DOUBLE_ARRAY)
+        return caml_floatarray_fill(array, from, n, v);
+    return caml_uniform_array_fill(array, from, n, v);
 }
 
 /* For array.c, which overwrites many fields: v is lost from one. */

@@ -28,6 +28,7 @@ main(void)
     printf("loc_info %zu\n", sizeof(struct caml_loc_info));
     printf("loc_info.start %zu\n",
            offsetof(struct caml_loc_info, loc_start_lnum));
+    printf("perform %d\n", ALQI_OCAML_PERFORM);
 #define EVENT(name, number) printf(#name " %d\n", (int)number);
     ALQI_OCAML_EVENTS(EVENT)
     return 0;

@@ -6,6 +6,7 @@
 #include <caml/backtrace_prim.h>
 #include <caml/custom.h>
 #include <caml/domain_state.h>
+#include <caml/instruct.h>
 #include <caml/memory.h>
 #include <caml/minor_gc.h>
 #include <caml/runtime_events.h>
@@ -29,6 +30,7 @@ main(void)
     printf("loc_info %zu\n", sizeof(struct caml_loc_info));
     printf("loc_info.start %zu\n",
            offsetof(struct caml_loc_info, loc_start_lnum));
+    printf("perform %d\n", PERFORM);
 #define EVENT(name) printf(#name " %d\n", (int)name);
     EVENT(EV_EXPLICIT_GC_SET)
     EVENT(EV_EXPLICIT_GC_STAT)

@@ -168,6 +168,43 @@ let thread_work rng =
   List.iter Thread.join ts;
   check "threads" (Atomic.get total = 3)
 
+(* Nothing of it escapes: no field of an old block gets a young value. *)
+module Ids = Map.Make (Int)
+exception Found of item
+
+let alone_weak rng i =
+  let w = Weak.create 3 in
+  if Random.State.int rng 500 = 0 then Weak.set w 1 (Some i);
+  match Weak.get w 1 with Some k -> check "weak" (k == i) | None -> ()
+
+let alone_fiber rng i =
+  let open Effect.Deep in
+  let n = Random.State.int rng 10 in
+  let rec go k before =
+    if k > 0 then begin
+      let got = Effect.perform (Yield i) in
+      whole 2 before;
+      go (k - 1) got
+    end in
+  try go n i with effect Yield i, c -> whole 2 i; continue c (chain rng)
+
+let alone_work rng =
+  let rec go n ids =
+    if n > 0 then begin
+      let i = chain rng in
+      let few = Array.init (1 + Random.State.int rng 40)
+          (fun _ -> item_of rng None) in
+      Array.fill few 0 (Array.length few / 2) i;
+      Array.iter (whole 2) few;
+      alone_weak rng i;
+      alone_fiber rng i;
+      (match Ids.iter (fun id k -> if id = 255 then raise (Found k)) ids with
+       | () -> ()
+       | exception Found k -> whole 10 k);
+      go (n - 1) (Ids.add (i.id land 255) i ids)
+    end else Ids.iter (fun _ k -> whole 1 k) ids in
+  go (Random.State.int rng 400) Ids.empty
+
 let control_work rng =
   match Random.State.int rng 6 with
   | 0 -> Gc.set { (Gc.get ()) with
@@ -211,12 +248,11 @@ let tracker =
     dealloc_minor = die [ Minor ];
     dealloc_major = die [ Promoted; Major ] }
 
-(* Not in bytecode: OCaml 5.3's interpreter keeps the address of a fiber's stack
-   over the allocation of `perform`, whose callbacks may move that stack.  This
-   program ends by a signal with OCaml's own runtime, too. *)
+(* A heap that has had a profile collects in stops: half of the seeds have
+   none. *)
 let profile rng =
   let sampling_rate = 10. ** -.(1. +. Random.State.float rng 4.) in
-  if Sys.backend_type <> Sys.Native then None else
+  if seed land 2 = 0 then None else
   match Gc.Memprof.start ~sampling_rate ~callstack_size:20 tracker with
   | exception Failure _ -> None (* the domain has its parent's *)
   | p -> Some p
@@ -226,7 +262,12 @@ let profile_end p =
   if Random.int 2 = 0 then Gc.minor ();
   Gc.Memprof.discard p
 
+(* Of each fifth of a second the last part is for what stays with a domain. *)
 let rec step rng =
+  if Float.rem (Unix.gettimeofday ()) 0.2 > 0.12 then alone_work rng
+  else step_any rng
+
+and step_any rng =
   match Random.State.int rng 40 with
   | 0 | 1 -> ephe_work rng
   | 2 | 3 -> final_work rng
@@ -252,7 +293,10 @@ let work n () =
     if Unix.gettimeofday () < until then step rng
   done
 
+(* Bytecode's debug information is read when it is first wanted, and OCaml's
+   code for that knows one domain: so it is wanted here. *)
 let () =
+  ignore (Printexc.raw_backtrace_to_string (Printexc.get_callstack 3));
   let n = ref 0 in
   let rng = Random.State.make [| seed |] in
   Sys.set_signal Sys.sigalrm (Sys.Signal_handle (fun _ ->
