@@ -249,6 +249,8 @@ void caml_raise(value exn) __attribute__((noreturn));
 void caml_raise_out_of_memory(void) __attribute__((noreturn));
 void caml_invalid_argument(const char *text) __attribute__((noreturn));
 void caml_failwith(const char *text) __attribute__((noreturn));
+void caml_failwith_value(value text) __attribute__((noreturn));
+void caml_raise_sys_error(value text) __attribute__((noreturn));
 void caml_fatal_error(const char *format, ...) __attribute__((noreturn));
 extern int caml_debugger_in_use __attribute__((weak));
 value caml_copy_double(double x);
@@ -282,6 +284,7 @@ void caml_ev_counter(unsigned counter, uint64_t n);
 void caml_ev_lifecycle(unsigned what, int64_t data);
 
 /* Of native code alone; weak in archives that serve bytecode, too. */
+void caml_maybe_expand_stack(void) __attribute__((weak));
 void caml_init_frame_descriptors(void) __attribute__((weak));
 extern value *caml_globals[] __attribute__((weak));
 
