@@ -112,7 +112,7 @@ export CAML_LD_LIBRARY_PATH=$lib/stublibs
 native=(unix.cmxa threads.cmxa aliquot.cmxa)
 bytecode=(unix.cma threads.cma aliquot.cma)
 cp "$here"/library/* .
-for name in limits traces random; do
+for name in limits traces random memory; do
     built "$name.native" ocamlopt "${native[@]}" -runtime-variant _aliquot
     built "$name.bytecode" ocamlc -custom "${bytecode[@]}" \
         -runtime-variant _aliquot
@@ -134,6 +134,10 @@ done
 equal "limits: verified" \
     "$(OCAMLRUNPARAM=V=1 status_of got.txt timeout 300 ./limits.native)" 0
 equal "limits: verified" "$(diff limits.expected got.txt | head -n 5)" ""
+for kind in native bytecode; do
+    (ulimit -v 300000 && timeout 300 "./memory.$kind") >got.txt 2>&1
+    equal "memory.$kind" "$(sort got.txt | uniq -c | xargs)" "3 out of memory"
+done
 
 # With OCaml's own runtime it is there, and says so.
 built limits.theirs ocamlopt "${native[@]}"

@@ -298,6 +298,48 @@ let names () =
     (L.Plan.stop_words ~probability:4e-15 200_000)
     (L.Plan.limit_for ~probability:4e-15 17_182)
 
+(* ---- blocking, forking, going on for long ------------------------------------------------ *)
+
+(* Of the process, in MiB. *)
+let resident () =
+  let c = open_in "/proc/self/statm" in
+  let n = Scanf.sscanf (input_line c) "%_d %d" (fun n -> n / 256) in
+  close_in c;
+  n
+
+let processes () =
+  show "asked each time"
+    (L.run ~polls:1_000_000 ~again:L.Each (fun () ->
+         for _ = 1 to 100 do Unix.sleepf 1e-4 done));
+  let token = T.create () in
+  show "reached before it blocks"
+    (L.run ~token ~again:L.Each (fun () ->
+         T.set token;
+         (try for_ever () with _ -> ());
+         Unix.sleepf 1e-3; Unix.sleepf 1e-3));
+  let o = L.run (fun () ->
+      match Unix.fork () with
+      | 0 ->
+        let o = L.run ~time:0.02 spin in
+        Unix._exit (if o.cause = Some L.Time then 7 else 8)
+      | pid ->
+        match Unix.waitpid [] pid with
+        | _, Unix.WEXITED n -> n
+        | _ -> -1) in
+  say "a child: %s" (match o.result with Ok n -> string_of_int n | _ -> "?");
+  let o = L.run ~time:0.05 (fun () ->
+      match Unix.fork () with
+      | 0 ->
+        (try spin () with _ -> ());
+        Unix._exit (if L.is_interrupted () then 9 else 8)
+      | pid -> L.Masking.masked (Unix.waitpid []) pid) in
+  say "a task's child: %s" (result o.result);
+  let reach () = for _ = 1 to 50_000 do ignore (L.run ~words:1000 for_ever) done in
+  reach ();
+  let before = resident () in
+  reach (); reach ();
+  say "no memory is lost: %b" (resident () - before < 8)
+
 (* ---- threads and domains ---------------------------------------------------------------- *)
 
 let threads () =
@@ -393,5 +435,5 @@ let profile () =
 let () =
   say "available: %b" (Aliquot.is_available ());
   words (); kinds (); exceptions (); nesting (); masks (); names ();
-  threads (); domains (); profile ();
+  processes (); threads (); domains (); profile ();
   Gc.full_major ()
