@@ -128,7 +128,7 @@ for kind in native bytecode run; do
     contains "traces.$kind" "$("$build/bin/aliquot" report "$kind.ctf")" \
         "Traces.grow"
     equal "random.$kind" \
-        "$(status_of got.txt timeout 300 "./random.$kind" 2 "$$")" 0
+        "$(status_of got.txt timeout 300 "./random.$kind" "$$" 2)" 0
     equal "random.$kind $$" "$(cat got.txt)" "whole"
 done
 equal "limits: verified" \

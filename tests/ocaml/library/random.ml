@@ -1,15 +1,15 @@
 (* Random tasks in threads of several domains, in one another, with exceptions,
    masks, signals, finalisers and profiles between them.
 
-   usage: random SECONDS SEED *)
+   usage: random SEED SECONDS *)
 module L = Aliquot.Limits
 module R = Random.State
 
 exception Mine
 exception Wrong of string
 
-let seconds = float_of_string Sys.argv.(1)
-let seed = int_of_string Sys.argv.(2)
+let seed = int_of_string Sys.argv.(1)
+let seconds = float_of_string Sys.argv.(2)
 let until = Unix.gettimeofday () +. seconds
 let n_tasks = Atomic.make 0 and n_reached = Atomic.make 0
 let acquired = Atomic.make 0 and released = Atomic.make 0
