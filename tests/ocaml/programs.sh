@@ -5,8 +5,8 @@
 #
 # Each program of programs/ is built four times: native and bytecode, with
 # OCaml's runtime and with the variant.  Its output with the variant must be
-# that without it.  Those of library/ use OCaml's library `aliquot`, and print
-# what their .expected has.  Then: what both sides know of Caml_state, and the
+# that without it.  Those of variant/ run with the variant alone: they use the
+# library `aliquot`, or do what OCaml's own runtime dies of.  Then: what both sides know of Caml_state, and the
 # script that installs.  Skips unless `tests/ocaml/prepare` has been run.
 . "$(dirname "${BASH_SOURCE[0]}")/../preload/common.sh"
 
@@ -105,14 +105,14 @@ for kind in native bytecode; do
     contains "trace: $kind" "$(cat script.txt)" "memprof.ml:"
 done
 
-# ---- the library `aliquot` ------------------------------------------------------
+# ---- the variant alone ----------------------------------------------------------
 
 # Where the copied folder's shared stubs are; ld.conf names the original's.
 export CAML_LD_LIBRARY_PATH=$lib/stublibs
 native=(unix.cmxa threads.cmxa aliquot.cmxa)
 bytecode=(unix.cma threads.cma aliquot.cma)
-cp "$here"/library/* .
-for name in limits traces random memory; do
+cp "$here"/variant/* .
+for name in limits traces random memory discard; do
     built "$name.native" ocamlopt "${native[@]}" -runtime-variant _aliquot
     built "$name.bytecode" ocamlc -custom "${bytecode[@]}" \
         -runtime-variant _aliquot
@@ -127,6 +127,8 @@ for kind in native bytecode run; do
     # The last trace, of with_trace.
     contains "traces.$kind" "$("$build/bin/aliquot" report "$kind.ctf")" \
         "Traces.grow"
+    equal "discard.$kind" "$(status_of got.txt "./discard.$kind")" 0
+    contains "discard.$kind" "$(cat got.txt)" "beside another domain"
     equal "random.$kind" \
         "$(status_of got.txt timeout 300 "./random.$kind" "$$" 2)" 0
     equal "random.$kind $$" "$(cat got.txt)" "whole"
