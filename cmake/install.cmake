@@ -5,7 +5,8 @@
 #   lib/libaliquot.so.0, lib/libaliquot.a, include/aliquot
 #   share/aliquot/ctf                  lets babeltrace2 read traces
 #   lib/pkgconfig/aliquot.pc, lib/cmake/aliquot
-#   lib/libaliquot-ocaml.a, bin/aliquot-ocaml   OCaml's runtime variant
+#   lib/libaliquot-ocaml.a, lib/aliquot-ocaml, bin/aliquot-ocaml
+#                                      OCaml's runtime variant and its library
 
 include(CMakePackageConfigHelpers)
 
@@ -14,6 +15,8 @@ install(TARGETS aliquot-preload LIBRARY)
 install(TARGETS aliquot-ocaml ARCHIVE COMPONENT dev)
 install(PROGRAMS src/ocaml/aliquot-ocaml DESTINATION ${CMAKE_INSTALL_BINDIR}
     COMPONENT dev)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/aliquot-ocaml
+    DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
 install(TARGETS aliquot_shared LIBRARY NAMELINK_COMPONENT dev)
 install(TARGETS aliquot_static ARCHIVE COMPONENT dev)
 install(DIRECTORY include/aliquot DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

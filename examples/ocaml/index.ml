@@ -1,11 +1,13 @@
 (* index.ml -- an index of words in memory: a program to look at
 
    It reads lines, indexes their words, and answers queries.  Each query may
-   allocate so many words and no more: a limit by Gc.Memprof, whose callback
-   raises.  The index forgets lines that are old, but for a cache that never
-   forgets: a leak, which the program's own profile and a trace both show.
+   allocate so many words and take so long, and no more: a task with limits, of
+   the library aliquot.  The index forgets lines that are old, but for a cache
+   that never forgets: a leak, which the program's own profile and a trace both
+   show.
 
    usage: index LINES QUERIES *)
+module L = Aliquot.Limits
 module MP = Gc.Memprof
 
 (* ---- the index -------------------------------------------------------------- *)
@@ -44,28 +46,20 @@ let query words =
           List.filter_map (Hashtbl.find_opt lines)
             (Option.value ~default:[] (Hashtbl.find_opt places w)))
         words in
-  Hashtbl.replace cache key (List.map String.uppercase_ascii found);
+  (* The cache outlives a query that is stopped. *)
+  let answer = List.map String.uppercase_ascii found in
+  L.Masking.masked (Hashtbl.replace cache key) answer;
   List.length found
 
 (* ---- limits ------------------------------------------------------------------ *)
 
-exception Enough
-
-(* What the code that runs may allocate yet, in words; as samples say. *)
-let left = ref infinity
-let rate = 1e-3
-
-let charge (a : MP.allocation) =
-  left := !left -. (float_of_int a.n_samples /. rate);
-  if !left < 0. then raise Enough
-
-let within words f =
-  left := words;
-  match f () with
-  | v -> left := infinity; Some v
-  | exception Enough -> left := infinity; None
+(* So many words, exactly, and so many seconds; None: that was not enough. *)
+let within words seconds f =
+  Result.to_option (L.run ~words ~time:seconds f).result
 
 (* ---- the program's own profile ------------------------------------------------ *)
+
+let rate = 1e-3
 
 let live : (string, float) Hashtbl.t = Hashtbl.create 64
 
@@ -84,7 +78,6 @@ let grow site by =
   Hashtbl.replace live site (was +. by)
 
 let alloc (a : MP.allocation) =
-  charge a;
   let s = site a and words = float_of_int a.n_samples /. rate in
   grow s words;
   Some (s, words)
@@ -118,7 +111,7 @@ let () =
     if n mod (max 1 (n_lines / n_queries)) = 0 then
       let q = !answered + !stopped in
       let words = if q mod 10 = 9 then [ "*" ] else [ word n; word (n + 1) ] in
-      match within 50_000. (fun () -> query words) with
+      match within 50_000 1. (fun () -> query words) with
       | Some _ -> incr answered
       | None -> incr stopped
   done;

@@ -67,22 +67,37 @@ alqi_heap_alloc_limit_of(const struct alqi_domain *d)
     return limit < trigger ? trigger : limit;
 }
 
-/* Whether the heap wants the next allocation to take the slow path.  The loads
- * are sequentially consistent: a requester sets its flag before it raises the
- * limit, so a limit that is stored before them overwrites no request. */
+/* Whether the collector or the sampler wants the next allocation to take the
+ * slow path.  The loads are sequentially consistent: a requester sets its flag
+ * before it raises the limit, so a limit that is stored before them overwrites
+ * no request. */
 static inline bool
-alqi_heap_alloc_limit_is_asked(const struct alqi_domain *d)
+alqi_heap_alloc_limit_is_heap_asked(const struct alqi_domain *d)
 {
     return alqi_heap_observe_wants(&d->observed) ||
            __atomic_load_n(&d->requests.want_minor, __ATOMIC_SEQ_CST) ||
            __atomic_load_n(&d->requests.want_slice, __ATOMIC_SEQ_CST) ||
-           (d->limit_trigger.hooks != NULL &&
-            (d->limit_trigger.asks ||
-             __atomic_load_n(&d->requests.want_notice, __ATOMIC_SEQ_CST))) ||
            alqi_heap_alloc_limit_is_stop_asked(d) || d->heap->life.is_lost ||
            __atomic_load_n(&d->requests.want_handshake, __ATOMIC_SEQ_CST) ||
            d->weak_phase.want_calls || ALQI_HEAP_IS_HARD ||
            alqi_heap_is_quiet(d);
+}
+
+/* Whether the limit trigger wants it. */
+static inline bool
+alqi_heap_alloc_limit_is_permit_asked(const struct alqi_domain *d)
+{
+    return d->limit_trigger.hooks != NULL &&
+           (d->limit_trigger.asks ||
+            __atomic_load_n(&d->requests.want_notice, __ATOMIC_SEQ_CST));
+}
+
+/* Whether anything of the heap's wants it. */
+static inline bool
+alqi_heap_alloc_limit_is_asked(const struct alqi_domain *d)
+{
+    return alqi_heap_alloc_limit_is_heap_asked(d) ||
+           alqi_heap_alloc_limit_is_permit_asked(d);
 }
 
 /* Computes the limit anew, then raises it again if anything is requested.

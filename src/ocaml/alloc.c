@@ -16,6 +16,7 @@
 #include "heap/observe_calls.h"
 #include "ocaml/enter.h"
 #include "ocaml/interrupt.h"
+#include "ocaml/limits.h"
 #include "ocaml/memprof.h"
 #include "ocaml/roots.h"
 
@@ -45,6 +46,7 @@ room_for_ocaml(struct alqi_domain *d, size_t words,
         headers[i] = ALQ_HEADER(
             alqi_ocaml_block_words(request->sizes[n - 1 - i]) - 1u, 0);
     th->request = request;
+    alqi_ocaml_limits_ready(d);
     low = alqi_heap_room(d, headers, n, words, NULL);
     th->request = before;
     return low;
@@ -59,7 +61,19 @@ room_for_c(struct alqi_domain *d, size_t words, bool is_tracked)
 
     if (low > ALQI_HEAP_ROOM_FRAGMENTED && sample_at != 0 && is_tracked)
         alqi_ocaml_sampled(d, low, words, sample_at);
+    alqi_ocaml_limits_small(d);
     return low;
+}
+
+/* Native code saves its registers in a place that Caml_state lists, and does
+ * not give it back when it is left by an exception.  A call of OCaml's code
+ * makes sure that one is there, so that only exceptions without such a call
+ * could use the last one up. */
+void
+alqi_ocaml_raise_ready(void)
+{
+    if (caml_maybe_expand_stack != NULL)
+        caml_maybe_expand_stack();
 }
 
 static void refused_raise(struct alqi_domain *d) __attribute__((noreturn));
@@ -70,8 +84,11 @@ refused_raise(struct alqi_domain *d)
     enum alq_status status = d->pub.status;
 
     d->pub.status = ALQ_OK;
+    alqi_ocaml_raise_ready();
     if (status == ALQ_ECALLBACK)
         alqi_ocaml_failed_raise();
+    if (status == ALQ_ELIMIT)
+        alqi_ocaml_limits_raise();
     caml_raise_out_of_memory();
 }
 
@@ -93,7 +110,7 @@ interrupts_serve(struct caml_domain_state *state, bool is_from_ocaml)
     if (is_from_ocaml)
         raise_of(caml_do_pending_actions_res());
     else
-        caml_handle_gc_interrupt();
+        alqi_ocaml_interrupts_serve();
 }
 
 /* Whether the interpreter allocates for `perform`. */
@@ -154,8 +171,10 @@ caml_alloc_shr_noexc(uintptr_t wosize, unsigned tag)
         return 0;
     d = alqi_ocaml_enter();
     block = alqi_heap_direct_try_nogc(d, ALQ_HEADER(wosize, tag));
-    if (block != ALQ_NULL)
+    if (block != ALQ_NULL) {
+        alqi_heap_limit_trigger_advance(d);
         alqi_heap_observed_direct(d, block, ALQ_HEADER(wosize, tag));
+    }
     alqi_ocaml_leave(d);
     return block == ALQ_NULL ? 0 : block;
 }
@@ -198,6 +217,7 @@ caml_shared_try_alloc(void *heap, uintptr_t wosize, unsigned tag,
     (void)reserved;
     if (block == ALQ_NULL)
         return NULL;
+    alqi_heap_limit_trigger_advance(d);
     caml_global_heap_state.marked = d->alloc_colour;
     return (value *)block - 1;
 }
@@ -223,7 +243,7 @@ caml_check_urgent_gc(value root)
 
     if (alq_is_below_limit(&d->pub, (uintptr_t)d->pub.young_ptr)) {
         alqi_ocaml_local_push(&l, root);
-        caml_handle_gc_interrupt();
+        alqi_ocaml_interrupts_serve();
         root = alqi_ocaml_local_pop(&l);
     }
     return root;

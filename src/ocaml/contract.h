@@ -252,6 +252,8 @@ void caml_raise(value exn) __attribute__((noreturn));
 void caml_raise_out_of_memory(void) __attribute__((noreturn));
 void caml_invalid_argument(const char *text) __attribute__((noreturn));
 void caml_failwith(const char *text) __attribute__((noreturn));
+void caml_failwith_value(value text) __attribute__((noreturn));
+void caml_raise_sys_error(value text) __attribute__((noreturn));
 void caml_fatal_error(const char *format, ...) __attribute__((noreturn));
 extern int caml_debugger_in_use __attribute__((weak));
 value caml_copy_double(double x);
@@ -294,6 +296,7 @@ int caml_is_instruction(int32_t code, int32_t instruction)
 enum { ALQI_OCAML_PERFORM = 149, ALQI_OCAML_SAVED_CODE = 2 };
 
 /* Of native code alone; weak in archives that serve bytecode, too. */
+void caml_maybe_expand_stack(void) __attribute__((weak));
 void caml_init_frame_descriptors(void) __attribute__((weak));
 extern value *caml_globals[] __attribute__((weak));
 

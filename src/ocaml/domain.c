@@ -29,6 +29,7 @@
 #include "ocaml/enter.h"
 #include "ocaml/events.h"
 #include "ocaml/interrupt.h"
+#include "ocaml/limits.h"
 #include "ocaml/memprof.h"
 #include "ocaml/roots.h"
 #include "ocaml/tables.h"
@@ -252,8 +253,8 @@ take(uintptr_t *flag)
  * and the rest are the caller's: the limit is low when this returns unless the
  * heap wants something again, since a signal that is masked stays pending. What
  * the caller may not run is looked at when it returns to OCaml's code. */
-ALQI_OCAML_API void
-caml_handle_gc_interrupt(void)
+static void
+requests_serve(void)
 {
     struct alqi_domain *d = alqi_ocaml_enter();
     struct caml_domain_state *state = alqi_ocaml_state(d);
@@ -267,14 +268,33 @@ caml_handle_gc_interrupt(void)
     } else if (is_minor) {
         alqi_heap_minor(d);
     }
-    (void)alqi_heap_poll(d);
+    alqi_ocaml_limits_heap_poll(d);
     __atomic_store_n(&d->pub.young_limit, (char *)alqi_heap_alloc_limit_of(d),
                      __ATOMIC_SEQ_CST);
-    if (alqi_heap_alloc_limit_is_asked(d))
+    if (alqi_heap_alloc_limit_is_heap_asked(d))
         alqi_heap_alloc_limit_raise(d);
-    if (alqi_heap_host_wants(d))
+    if (alqi_heap_host_wants(d) || alqi_heap_alloc_limit_is_permit_asked(d))
         caml_set_action_pending(state);
     alqi_ocaml_leave(d);
+}
+
+void
+alqi_ocaml_interrupts_serve(void)
+{
+    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
+
+    requests_serve();
+    if (alqi_heap_alloc_limit_is_permit_asked(d))
+        alqi_heap_alloc_limit_raise(d);
+}
+
+/* Its callers go on with handlers of signals.  The limit is low at last: a
+ * blocking section begins only if it is. */
+ALQI_OCAML_API void
+caml_handle_gc_interrupt(void)
+{
+    alqi_ocaml_limits_handlers(alqi_ocaml_domain(caml_state));
+    requests_serve();
 }
 
 ALQI_OCAML_API void
@@ -547,7 +567,7 @@ caml_ml_domain_index(value unit)
 ALQI_OCAML_API value
 caml_ml_domain_cpu_relax(value unit)
 {
-    caml_handle_gc_interrupt();
+    alqi_ocaml_interrupts_serve();
     return unit;
 }
 

@@ -10,6 +10,8 @@
  * .inv.due  The queue's values are roots (caml_final_do_roots). */
 #include <stdlib.h>
 
+#include <aliquot/limit.h>
+
 #include "heap/final.h"
 #include "ocaml/head.h"
 
@@ -99,16 +101,20 @@ caml_final_register_called_without_value(value function, value v)
 ALQI_OCAML_API struct caml_result
 caml_final_do_calls_res(void)
 {
-    struct todo *t = &todos[caml_state->id];
+    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
+    struct todo *t = &todos[d->slot];
 
     while (!t->is_running && t->first < t->n) {
         struct call call = t->calls[t->first++];
         struct caml_result result;
+        int was; /* no limit stops a finaliser */
 
         if (t->first == t->n)
             t->first = t->n = 0;
         t->is_running = true;
+        was = alq_mask_begin(&d->pub);
         result = caml_callback_res(call.function, call.argument);
+        alq_mask_end(&d->pub, was);
         t->is_running = false;
         if (result.is_exception)
             return result;

@@ -15,6 +15,7 @@
 #include "ocaml/enter.h"
 #include "ocaml/events.h"
 #include "ocaml/interrupt.h"
+#include "ocaml/limits.h"
 #include "ocaml/roots.h"
 
 enum { GC_FIELDS = 17, CONTROL_FIELDS = 11, FIBER_WORDS = 64 };
@@ -61,7 +62,7 @@ collect(void (*collection)(struct alqi_domain *d))
     struct alqi_domain *d = alqi_ocaml_enter();
 
     collection(d);
-    (void)alqi_heap_poll(d);
+    alqi_ocaml_limits_heap_poll(d);
     alqi_ocaml_leave(d);
     return caml_process_pending_actions_res();
 }

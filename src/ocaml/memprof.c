@@ -22,6 +22,7 @@
 #include "heap/hosted.h"
 #include "heap/observe_calls.h"
 #include "ocaml/enter.h"
+#include "ocaml/limits.h"
 #include "ocaml/memprof.h"
 #include "ocaml/roots.h"
 
@@ -95,6 +96,8 @@ caml_memprof_enter_thread(void *thread)
         from->engine = d->threads.first.observer;
     d->threads.first.observer = to->engine;
     to->engine = NULL;
+    alqi_ocaml_limits_switch(d, from != NULL ? &from->limits : NULL,
+                             &to->limits);
     caml_state->memprof = to;
     redraw(d);
 }
@@ -338,18 +341,20 @@ is_owed(const struct alqi_domain *d)
             (t != NULL && alqi_memprof_has_pending(&t->engine)));
 }
 
-/* Draws the trigger anew only if callbacks ran: the runtime calls this for each
- * allocation that has come to the trigger, whose sample must not be lost.  What
- * is left after a failure is asked for again. */
+/* Of limits, too, which come first: the runtime calls this where OCaml's code
+ * may run.  Draws the trigger anew only if callbacks ran: the runtime calls
+ * this for each allocation that has come to the trigger, whose sample must not
+ * be lost.  What is left after a failure is asked for again. */
 ALQI_OCAML_API struct caml_result
 caml_memprof_run_callbacks_res(void)
 {
     struct alqi_domain *d = alqi_ocaml_domain(caml_state);
+    struct caml_result limits = alqi_ocaml_limits_poll();
     struct alqi_glue_profiled *t;
     enum alq_status status;
 
-    if (!is_owed(d) || !is_begun())
-        return ALQI_OCAML_RESULT_UNIT;
+    if (limits.is_exception || !is_owed(d) || !is_begun())
+        return limits;
     alqi_ocaml_enter();
     t = alqi_glue_profiled_get(d);
     status = t == NULL ? ALQ_OK : alqi_memprof_poll(&t->engine, &t->code);
@@ -391,6 +396,8 @@ caml_memprof_sample_block(value block, size_t words, size_t sampled_words,
     struct alqi_domain *d = alqi_ocaml_domain(caml_state);
 
     (void)sampled_words;
+    if (source == CUSTOM)
+        alqi_ocaml_limits_outside(d, words);
     if (!is_profiled(d))
         return;
     if (source == CUSTOM)

@@ -5,8 +5,9 @@
 #
 # Each program of programs/ is built four times: native and bytecode, with
 # OCaml's runtime and with the variant.  Its output with the variant must be
-# that without it.  Then: what both sides know of Caml_state, and the script
-# that installs.  Skips unless `tests/ocaml/prepare` has been run.
+# that without it.  Those of variant/ run with the variant alone: they use the
+# library `aliquot`, or do what OCaml's own runtime dies of.  Then: what both sides know of Caml_state, and the
+# script that installs.  Skips unless `tests/ocaml/prepare` has been run.
 . "$(dirname "${BASH_SOURCE[0]}")/../preload/common.sh"
 
 here=$source_dir/tests/ocaml
@@ -27,7 +28,7 @@ list() { (cd "$lib" && find . -type f | sort | xargs md5sum); }
 before=$(list)
 equal "install" "$(status_of out "$variant" install --where "$lib")" 0
 contains "install" "$(cat out)" "-runtime-variant _aliquot"
-equal "other files" "$(list | grep -v _aliquot)" "$before"
+equal "other files" "$(list | grep -v aliquot)" "$before"
 equal "ocamlrun" "$(status_of out test -x "$lib/ocamlrun_aliquot")" 0
 equal "no folder" "$(status_of out "$variant" install --where "$work/none")" 1
 contains "no folder" "$(cat out)" "is no folder"
@@ -54,9 +55,16 @@ built() {
     local name=$1 stubs=()
     shift
     [ ! -e "${name%.*}_stubs.c" ] || stubs=("${name%.*}_stubs.c")
-    "$@" -g -w -a -I +unix -I +threads -o "$name" "${stubs[@]}" \
+    "$@" -g -w -a -I +unix -I +threads -I +aliquot -o "$name" "${stubs[@]}" \
         "${name%.*}.ml" >log 2>&1 ||
         fail "building $name: $(head -n 5 log)"
+}
+
+# run_by_ocamlrun NAME: NAME.run runs NAME.byte
+run_by_ocamlrun() {
+    printf '#!/bin/sh\nexec "%s/ocamlrun_aliquot" "%s/%s.byte" "$@"\n' "$lib" \
+        "$work" "$1" >"$1.run"
+    chmod +x "$1.run"
 }
 
 for source in "$here"/programs/*.ml; do
@@ -72,9 +80,7 @@ for source in "$here"/programs/*.ml; do
     # A program that any ocamlrun runs, with the stubs of its libraries loaded.
     if [ ! -e "${name}_stubs.c" ]; then
         built "$name.byte" ocamlc unix.cma threads.cma
-        printf '#!/bin/sh\nexec "%s/ocamlrun_aliquot" "%s/%s.byte"\n' "$lib" \
-            "$work" "$name" >"$name.run"
-        chmod +x "$name.run"
+        run_by_ocamlrun "$name"
         pairs+=(custom:run)
     fi
     for pair in "${pairs[@]}"; do
@@ -104,6 +110,70 @@ for kind in native bytecode; do
     contains "trace: $kind" "$(cat script.txt)" "Memprof.nested"
     contains "trace: $kind" "$(cat script.txt)" "memprof.ml:"
 done
+
+# ---- the variant alone ----------------------------------------------------------
+
+# Where the copied folder's shared stubs are; ld.conf names the original's.
+export CAML_LD_LIBRARY_PATH=$lib/stublibs
+native=(unix.cmxa threads.cmxa aliquot.cmxa)
+bytecode=(unix.cma threads.cma aliquot.cma)
+cp "$here"/variant/* .
+for name in limits traces random memory discard; do
+    built "$name.native" ocamlopt "${native[@]}" -runtime-variant _aliquot
+    built "$name.bytecode" ocamlc -custom "${bytecode[@]}" \
+        -runtime-variant _aliquot
+    built "$name.byte" ocamlc "${bytecode[@]}"
+    run_by_ocamlrun "$name"
+done
+for kind in native bytecode run; do
+    equal "limits.$kind" "$(status_of got.txt timeout 300 "./limits.$kind")" 0
+    equal "limits.$kind" "$(diff limits.expected got.txt | head -n 5)" ""
+    equal "traces.$kind" "$(status_of got.txt "./traces.$kind" "$kind.ctf")" 0
+    equal "traces.$kind" "$(diff traces.expected got.txt | head -n 5)" ""
+    # The last trace, of with_trace.
+    contains "traces.$kind" "$("$build/bin/aliquot" report "$kind.ctf")" \
+        "Traces.grow"
+    equal "discard.$kind" "$(status_of got.txt "./discard.$kind")" 0
+    contains "discard.$kind" "$(cat got.txt)" "beside another domain"
+    equal "random.$kind" \
+        "$(status_of got.txt timeout 300 "./random.$kind" "$$" 2)" 0
+    equal "random.$kind $$" "$(cat got.txt)" "whole"
+done
+equal "limits: verified" \
+    "$(OCAMLRUNPARAM=V=1 status_of got.txt timeout 300 ./limits.native)" 0
+equal "limits: verified" "$(diff limits.expected got.txt | head -n 5)" ""
+for kind in native bytecode; do
+    (ulimit -v 300000 && timeout 300 "./memory.$kind") >got.txt 2>&1
+    equal "memory.$kind" "$(sort got.txt | uniq -c | xargs)" "3 out of memory"
+done
+
+# With OCaml's own runtime it is there, and says so.
+built limits.theirs ocamlopt "${native[@]}"
+for program in ./limits.theirs ./limits.byte; do
+    equal "their runtime" "$(status_of got.txt "$program")" 2
+    contains "their runtime" "$(cat got.txt)" "available: false"
+    contains "their runtime" "$(cat got.txt)" "link with -runtime-variant _aliquot"
+done
+
+# A library that is loaded while the program runs; dune and findlib.
+cat >plugin.ml <<'END'
+let () = print_endline (string_of_bool (Aliquot.is_available ()))
+END
+cat >loads.ml <<'END'
+let () = List.iter Dynlink.loadfile (List.tl (Array.to_list Sys.argv))
+END
+ocamlopt -shared -I +aliquot plugin.ml -o plugin.cmxs >log 2>&1
+built loads.native ocamlopt -I +dynlink dynlink.cmxa -linkall \
+    -runtime-variant _aliquot
+equal "loaded" "$(./loads.native "$lib/aliquot/aliquot.cmxs" ./plugin.cmxs 2>&1)" \
+    "true"
+if command -v ocamlfind >/dev/null; then
+    equal "ocamlfind" "$(OCAMLPATH=$lib ocamlfind query aliquot)" "$lib/aliquot"
+    equal "ocamlfind: native" "$(OCAMLPATH=$lib ocamlfind query -format %a \
+        -predicates native aliquot)" "aliquot.cmxa"
+else
+    echo "skipped: META by ocamlfind: there is none"
+fi
 
 equal "uninstall" "$(status_of out "$variant" uninstall --where "$lib")" 0
 equal "uninstalled" "$(list)" "$before"

@@ -130,28 +130,5 @@ let threads () =
   say "threads with 50 blocks and more: %d" enough;
   MP.discard p
 
-(* ---- a profile that ends while another domain is in its callbacks ---------- *)
-
-(* OCaml 5.3's own runtime ends by a signal here now and then. *)
-let discards () =
-  let rounds = if Sys.runtime_variant () = "_aliquot" then 100 else 0 in
-  for _ = 1 to rounds do
-    let goes_on = Atomic.make true and has_begun = Atomic.make false in
-    let p = MP.start ~sampling_rate:1.
-        { MP.null_tracker with alloc_minor = (fun _ -> Some ()) } in
-    let d = Domain.spawn (fun () ->
-        while Atomic.get goes_on do
-          ignore (Sys.opaque_identity (ref 0));
-          Atomic.set has_begun true
-        done) in
-    while not (Atomic.get has_begun) do Domain.cpu_relax () done;
-    MP.stop (); MP.discard p;
-    Gc.minor ();
-    Atomic.set goes_on false;
-    Domain.join d
-  done;
-  say "discarded beside another domain"
-
 let () =
-  counts (); sources (); stacks (); failures (); threads ();
-  discards ()
+  counts (); sources (); stacks (); failures (); threads ()
