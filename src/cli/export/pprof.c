@@ -145,10 +145,8 @@ alqi_cli_pprof_write(const struct alqi_cli_pprof *p, FILE *out)
     uint64_t n;
 
     profile_put(&pb, alqi_cli_pprof_message(p));
-    if (pb.is_short || !gzip_put(&pb, out)) {
-        alqi_cli_say("out of memory to write the profile");
-        exit(ALQI_CLI_UNREADABLE);
-    }
+    if (pb.is_short || !gzip_put(&pb, out))
+        alqi_cli_die("out of memory to write the profile");
     n = pb.n;
     alqi_pb_free(&pb);
     return n;

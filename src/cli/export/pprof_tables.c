@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/read/notes.h"
 #include "cli/export/pprof_tables.h"
@@ -24,8 +23,7 @@ enter(struct alqi_base_map *map, uint64_t key, uint64_t value)
 {
     if (alqi_base_map_put(map, key, value))
         return;
-    alqi_cli_say("out of memory for a table of the profile");
-    exit(ALQI_CLI_UNREADABLE);
+    alqi_cli_die("out of memory for a table of the profile");
 }
 
 /* ---- strings and functions ------------------------------------------- */

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli/analysis/apportion.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/page.h"

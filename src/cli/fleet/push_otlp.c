@@ -351,10 +351,8 @@ alqi_cli_push_otlp(const struct alqi_cli_push_window *w,
     body->n_stacks = alqi_cli_pprof_message(pprof)->n_samples;
     body->most_stacks = body->n_stacks;
     alqi_cli_pprof_drop(pprof);
-    if (pb.is_short) {
-        alqi_cli_say("out of memory for a profile");
-        exit(ALQI_CLI_UNREADABLE);
-    }
+    if (pb.is_short)
+        alqi_cli_die("out of memory for a profile");
     body->bytes = pb.bytes;
     body->n_bytes = body->n_profile_bytes = pb.n;
     return body->n_stacks > 0;

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/live/recorded.h"
 #include "cli/tool/text.h"

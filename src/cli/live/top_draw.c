@@ -15,7 +15,6 @@
 #include "cli/analysis/errors.h"
 #include "cli/convert/codes.h"
 #include "cli/report/draw.h"
-#include "cli/tool/rate.h"
 #include "cli/tool/text.h"
 #include "cli/live/top.h"
 

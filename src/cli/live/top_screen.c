@@ -12,9 +12,7 @@
  *   of SLICE_US. */
 #include <curses.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/text.h"
 #include "cli/live/top.h"

@@ -271,12 +271,11 @@ unbegun_say(struct alqi_cli_record_run *r, const char *path)
     pid_t pid = pid_of_name(path);
     struct alqi_cli_proc proc;
 
-    if (pid != r->pid && alqi_cli_proc_read(pid, &proc)) {
-        alqi_cli_say("record: process %d runs on and begins its recording now, "
-                     "%s",
-                     (int)pid, path);
-        return false;
-    }
+    if (pid != r->pid && alqi_cli_proc_read(pid, &proc))
+        return alqi_cli_refuse(
+            "record: process %d runs on and begins its recording now, "
+            "%s",
+            (int)pid, path);
     r->n_explained++;
     alqi_cli_say("record: process %d was killed as its recording began: "
                  "nothing of it is recorded",
@@ -303,10 +302,8 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
         return unbegun_say(r, raw_path);
     alqi_cli_record_limit_look(r, raw_path);
     recording = alqi_cli_recording_open(raw_path, error, sizeof error);
-    if (recording == NULL) {
-        alqi_cli_say("record: %s: %s", raw_path, error);
-        return false;
-    }
+    if (recording == NULL)
+        return alqi_cli_refuse("record: %s: %s", raw_path, error);
     h = alqi_cli_recording_header(recording);
     if (alqi_cli_recording_is_live(recording)) {
         alqi_cli_say("%s (%u) runs on and is recorded to %s, which every "
@@ -396,16 +393,13 @@ heap_convert(struct alqi_cli_record_run *r, const char *path)
     struct alqi_cli_heap_head head;
     char error[200];
 
-    if (!alqi_cli_heap_trace_head(path, &head, error, sizeof error)) {
-        alqi_cli_say("record: %s: %s", path, error);
-        return false;
-    }
-    if (alqi_cli_heap_trace_is_live(path)) {
-        alqi_cli_say("%s (%" PRIu64 ") runs on and its heap is traced to %s, "
-                     "which every command reads as it is",
-                     alqi_cli_base_name(head.executable), head.pid, path);
-        return false;
-    }
+    if (!alqi_cli_heap_trace_head(path, &head, error, sizeof error))
+        return alqi_cli_refuse("record: %s: %s", path, error);
+    if (alqi_cli_heap_trace_is_live(path))
+        return alqi_cli_refuse(
+            "%s (%" PRIu64 ") runs on and its heap is traced to %s, "
+            "which every command reads as it is",
+            alqi_cli_base_name(head.executable), head.pid, path);
     return heap_write(r, path, &head);
 }
 

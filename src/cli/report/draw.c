@@ -3,7 +3,6 @@
  * Widths are counted in columns of UTF-8, never in bytes.  draw_fit() prints at
  * most *left columns and takes what it used from *left, so that a row never
  * wraps.  Nothing is kept between two calls. */
-#include <stdbool.h>
 #include <string.h>
 
 #include "cli/tool/cxxname.h"

@@ -189,6 +189,17 @@ void alqi_cli_say(const char *format, ...)
  * nothing; NULL: as before. */
 void alqi_cli_say_into(char *text, size_t n_text);
 
+/* As say, and return ALQI_CLI_UNREADABLE, ALQI_CLI_FINDING, false; or end the
+ * command as UNREADABLE. */
+int alqi_cli_unreadable(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+int alqi_cli_finding(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+bool alqi_cli_refuse(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+_Noreturn void alqi_cli_die(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
 /* As say, then where help is; returns ALQI_CLI_USAGE. */
 int alqi_cli_usage(const char *verb, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

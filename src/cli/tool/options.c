@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/rate.h"
 #include "cli/tool/text.h"
