@@ -99,6 +99,23 @@ alqi_pb_text(struct alqi_pb *pb, unsigned field, const char *text)
 }
 
 void
+alqi_pb_numbers(struct alqi_pb *pb, const uint64_t *values, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        alqi_pb_uint(pb, i + 1, values[i]);
+}
+
+void
+alqi_pb_record(struct alqi_pb *pb, unsigned field, const uint64_t *values,
+               unsigned n)
+{
+    size_t mark = alqi_pb_begin(pb, field);
+
+    alqi_pb_numbers(pb, values, n);
+    alqi_pb_end(pb, mark);
+}
+
+void
 alqi_pb_uints(struct alqi_pb *pb, unsigned field, const uint64_t *values,
               size_t n)
 {
@@ -112,18 +129,12 @@ alqi_pb_uints(struct alqi_pb *pb, unsigned field, const uint64_t *values,
     alqi_pb_end(pb, mark);
 }
 
+/* A negative number is written as the unsigned one of the same bits. */
 void
 alqi_pb_ints(struct alqi_pb *pb, unsigned field, const int64_t *values,
              size_t n)
 {
-    size_t mark;
-
-    if (n == 0)
-        return;
-    mark = alqi_pb_begin(pb, field);
-    for (size_t i = 0; i < n; i++)
-        alqi_pb_varint(pb, (uint64_t)values[i]);
-    alqi_pb_end(pb, mark);
+    alqi_pb_uints(pb, field, (const uint64_t *)values, n);
 }
 
 size_t

@@ -35,6 +35,12 @@ void alqi_pb_bytes(struct alqi_pb *pb, unsigned field, const void *bytes,
                    size_t n);
 void alqi_pb_text(struct alqi_pb *pb, unsigned field, const char *text);
 
+/* Fields 1 to n of the message that is written, a number each; and a message
+ * of such fields alone. */
+void alqi_pb_numbers(struct alqi_pb *pb, const uint64_t *values, unsigned n);
+void alqi_pb_record(struct alqi_pb *pb, unsigned field, const uint64_t *values,
+                    unsigned n);
+
 /* Packed fields; none of no numbers. */
 void alqi_pb_uints(struct alqi_pb *pb, unsigned field, const uint64_t *values,
                    size_t n);

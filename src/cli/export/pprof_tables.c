@@ -62,8 +62,7 @@ alqi_cli_pprof_function(const struct alqi_cli_pprof_tables *t, uint32_t index)
 
 /* Identifier of a new one. */
 static uint64_t
-mapping_new(struct alqi_cli_pprof_tables *t,
-            const struct alqi_cli_pprof_mapping *m)
+mapping_new(struct alqi_cli_pprof_tables *t, const struct alqi_pb_mapping *m)
 {
     t->mappings =
         alqi_cli_grow(t->mappings, t->n_mappings, sizeof *t->mappings);
@@ -72,12 +71,11 @@ mapping_new(struct alqi_cli_pprof_tables *t,
 }
 
 /* A mapping of the module, not entered yet. */
-static struct alqi_cli_pprof_mapping
+static struct alqi_pb_mapping
 mapping_make(struct alqi_cli_pprof_tables *t,
              const struct alqi_cli_module_note *note)
 {
-    struct alqi_cli_pprof_mapping m = {.start = note->start,
-                                       .limit = note->end};
+    struct alqi_pb_mapping m = {.start = note->start, .limit = note->end};
 
     m.file = string_of(t, note->path);
     m.build_id = string_of(t, note->build_id);
@@ -88,7 +86,7 @@ mapping_make(struct alqi_cli_pprof_tables *t,
 static uint64_t
 mapping_of(struct alqi_cli_pprof_tables *t, int module)
 {
-    struct alqi_cli_pprof_mapping m;
+    struct alqi_pb_mapping m;
     uint64_t id;
 
     if (alqi_base_map_get(&t->mapping_of_module, (uint64_t)module, &id))
@@ -106,7 +104,7 @@ main_program(struct alqi_cli_pprof_tables *t)
 {
     struct alqi_cli_analysis *a = t->analysis;
     uint32_t name = alqi_cli_names_intern(a->names, a->info->executable);
-    struct alqi_cli_pprof_mapping m = {.file = string_of(t, name)};
+    struct alqi_pb_mapping m = {.file = string_of(t, name)};
 
     for (uint32_t i = 0; i < a->notes.n_modules; i++)
         if (a->notes.modules[i].path == name) {
