@@ -3,6 +3,7 @@
 #define ALQI_VIEW_QUERY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { ALQI_VIEW_PAIRS_MAX = 256, ALQI_VIEW_ERROR_BYTES = 256 };

@@ -40,8 +40,9 @@ room(struct alqi_pb *pb, size_t n)
     return true;
 }
 
-void
-alqi_pb_varint(struct alqi_pb *pb, uint64_t value)
+/* A varint that is no field of its own: part of a packed field. */
+static void
+varint(struct alqi_pb *pb, uint64_t value)
 {
     if (room(pb, ALQI_WIRE_VARINT_BYTES_MAX))
         pb->n = (size_t)(alqi_wire_varint_put(pb->bytes + pb->n, value) -
@@ -51,7 +52,7 @@ alqi_pb_varint(struct alqi_pb *pb, uint64_t value)
 static void
 tag(struct alqi_pb *pb, unsigned field, unsigned type)
 {
-    alqi_pb_varint(pb, (uint64_t)field << 3 | type);
+    varint(pb, (uint64_t)field << 3 | type);
 }
 
 void
@@ -60,7 +61,7 @@ alqi_pb_uint(struct alqi_pb *pb, unsigned field, uint64_t value)
     if (value == 0)
         return;
     tag(pb, field, VARINT);
-    alqi_pb_varint(pb, value);
+    varint(pb, value);
 }
 
 void
@@ -85,7 +86,7 @@ void
 alqi_pb_bytes(struct alqi_pb *pb, unsigned field, const void *bytes, size_t n)
 {
     tag(pb, field, LENGTH);
-    alqi_pb_varint(pb, n);
+    varint(pb, n);
     if (n == 0 || !room(pb, n))
         return;
     memcpy(pb->bytes + pb->n, bytes, n);
@@ -125,7 +126,7 @@ alqi_pb_uints(struct alqi_pb *pb, unsigned field, const uint64_t *values,
         return;
     mark = alqi_pb_begin(pb, field);
     for (size_t i = 0; i < n; i++)
-        alqi_pb_varint(pb, values[i]);
+        varint(pb, values[i]);
     alqi_pb_end(pb, mark);
 }
 

@@ -23,9 +23,6 @@ struct alqi_pb {
 
 void alqi_pb_free(struct alqi_pb *pb);
 
-/* A varint that is no field of its own: part of a packed field. */
-void alqi_pb_varint(struct alqi_pb *pb, uint64_t value);
-
 /* A field of each wire type.  A number that is 0 is left out, as is its custom;
  * an empty text or an empty message is not: in a list it counts. */
 void alqi_pb_uint(struct alqi_pb *pb, unsigned field, uint64_t value);

@@ -378,9 +378,8 @@ alqi_cli_heap_rewriting_damage(const struct alqi_cli_heap_rewriting *w)
     return alqi_ctf_reader_error(w->reader);
 }
 
-enum alq_status
-alqi_cli_heap_rewriting_end(struct alqi_cli_heap_rewriting *w,
-                            const char *ended)
+static enum alq_status
+rewriting_end(struct alqi_cli_heap_rewriting *w, const char *ended)
 {
     return w->has_end ? ALQ_OK : end_write(w, ended);
 }
@@ -422,7 +421,7 @@ alqi_cli_heap_trace_write(const char *path, const char *ended,
     if (status == ALQ_OK)
         status = alqi_cli_heap_rewriting_step(w, UINT64_MAX, &is_more);
     if (status == ALQ_OK)
-        status = alqi_cli_heap_rewriting_end(w, ended);
+        status = rewriting_end(w, ended);
     closed = alqi_cli_heap_rewriting_close(w);
     fclose(in);
     return status == ALQ_OK ? closed : status;

@@ -17,15 +17,6 @@ enum { NO_MODULE = -1, MAIN_PROGRAM = 1 };
 /* What is known of all frames of a location. */
 enum { FUNCTIONS = 1, FILES = 2, LINES = 4, UNUSED = 0xFF };
 
-/* Enters a key; without memory the command ends. */
-static void
-enter(struct alqi_base_map *map, uint64_t key, uint64_t value)
-{
-    if (alqi_base_map_put(map, key, value))
-        return;
-    alqi_cli_die("out of memory for a table of the profile");
-}
-
 /* ---- strings and functions ------------------------------------------- */
 
 /* The string of a name, entered if it is new. */
@@ -93,7 +84,7 @@ mapping_of(struct alqi_cli_pprof_tables *t, int module)
         return id;
     m = mapping_make(t, &t->analysis->notes.modules[module]);
     id = mapping_new(t, &m);
-    enter(&t->mapping_of_module, (uint64_t)module, id);
+    alqi_cli_map_put(&t->mapping_of_module, (uint64_t)module, id);
     return id;
 }
 
@@ -109,7 +100,7 @@ main_program(struct alqi_cli_pprof_tables *t)
     for (uint32_t i = 0; i < a->notes.n_modules; i++)
         if (a->notes.modules[i].path == name) {
             m = mapping_make(t, &a->notes.modules[i]);
-            enter(&t->mapping_of_module, i, MAIN_PROGRAM);
+            alqi_cli_map_put(&t->mapping_of_module, i, MAIN_PROGRAM);
             break;
         }
     mapping_new(t, &m);
@@ -219,7 +210,7 @@ alqi_cli_pprof_location(struct alqi_cli_pprof_tables *t, uint64_t code)
     if (alqi_base_map_get(&t->location_of_code, code, &id))
         return id;
     id = location_make(t, code);
-    enter(&t->location_of_code, code, id);
+    alqi_cli_map_put(&t->location_of_code, code, id);
     return id;
 }
 

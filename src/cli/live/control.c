@@ -94,10 +94,10 @@ who_print(const struct alqi_cli_target *t)
         printf("%s", alqi_cli_shown(t->control).text);
 }
 
-/* "starting" is a state of a process that has not allocated since the
- * request. */
-void
-alqi_cli_state_print(const struct alqi_cli_target *t, const char *reply)
+/* One line for people of such a reply. "starting" is a state of a process
+ * that has not allocated since the request. */
+static void
+state_print(const struct alqi_cli_target *t, const char *reply)
 {
     char state[32] = "?", file[PATH_BYTES] = "", note[500] = "";
     double rate = alqi_side_get_real(reply, "rate");
@@ -173,7 +173,7 @@ ask(struct control *c, const char *command)
 
     if (rc >= 0)
         return rc;
-    alqi_cli_state_print(&c->target, reply);
+    state_print(&c->target, reply);
     return ALQI_CLI_OK;
 }
 

@@ -420,25 +420,7 @@ ends_with(const char *name, const char *suffix)
     return n > k && strcmp(name + n - k, suffix) == 0;
 }
 
-static int
-is_recording_name(const struct dirent *entry)
-{
-    return ends_with(entry->d_name, ALQI_CLI_RECORDING_SUFFIX);
-}
-
-static int
-is_heap_name(const struct dirent *entry)
-{
-    return ends_with(entry->d_name, HEAP_SUFFIX);
-}
-
 /* A marker: its process has said why it has no recording. */
-static int
-is_said_name(const struct dirent *entry)
-{
-    return ends_with(entry->d_name, ALQI_RAW_SAID_SUFFIX);
-}
-
 static void
 said_visit(struct alqi_cli_record_run *r, const char *path)
 {
@@ -446,15 +428,14 @@ said_visit(struct alqi_cli_record_run *r, const char *path)
     r->n_explained++;
 }
 
-/* Visits the files of one kind in order. False: the directory cannot be
+/* Visits the files with that suffix in order. False: the directory cannot be
  * read. */
 static bool
-each_visit(struct alqi_cli_record_run *r,
-           int (*is_one)(const struct dirent *entry),
+each_visit(struct alqi_cli_record_run *r, const char *suffix,
            void (*visit)(struct alqi_cli_record_run *r, const char *path))
 {
     struct dirent **names;
-    int n = scandir(r->directory, &names, is_one, by_name);
+    int n = scandir(r->directory, &names, NULL, by_name);
 
     if (n < 0)
         return false;
@@ -462,7 +443,8 @@ each_visit(struct alqi_cli_record_run *r,
         char path[PATH_MAX + 300];
 
         snprintf(path, sizeof path, "%s/%s", r->directory, names[i]->d_name);
-        visit(r, path);
+        if (ends_with(names[i]->d_name, suffix))
+            visit(r, path);
         free(names[i]);
     }
     free(names);
@@ -568,15 +550,15 @@ void
 alqi_cli_record_traces(struct alqi_cli_record_run *r)
 {
     r->symbols = alqi_symbol_table_new(true);
-    if (!each_visit(r, is_recording_name, main_find)) {
+    if (!each_visit(r, ALQI_CLI_RECORDING_SUFFIX, main_find)) {
         alqi_cli_say("record: %s and what was recorded in it: %s", r->directory,
                      strerror(errno));
         r->n_explained++;
     }
     unrecorded_say(r);
-    each_visit(r, is_recording_name, recording_visit);
-    each_visit(r, is_heap_name, heap_visit);
-    each_visit(r, is_said_name, said_visit);
+    each_visit(r, ALQI_CLI_RECORDING_SUFFIX, recording_visit);
+    each_visit(r, HEAP_SUFFIX, heap_visit);
+    each_visit(r, ALQI_RAW_SAID_SUFFIX, said_visit);
     alqi_symbol_table_drop(r->symbols);
     alqi_cli_record_limit_close(r);
     if (r->n_empty > 0)

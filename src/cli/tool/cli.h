@@ -172,9 +172,6 @@ int alqi_cli_parse(const char *verb, int argc, char **argv, void *into,
 int alqi_cli_one_operand(const char *verb, int argc, char **argv, int first,
                          const char **out);
 
-/* Position of value in choices "a b c", -1 when it is not there. */
-int alqi_cli_choice(const char *choices, const char *value);
-
 void alqi_cli_help_verb(const struct alqi_cli_verb *verb);
 void alqi_cli_help_all(void);
 void alqi_cli_complete_bash(void);

@@ -69,9 +69,10 @@ tables_make(struct tables *tables, const struct alqi_cli_verb *verb)
     tables_add(tables, i, &help_row);
 }
 
-/* A linear search over the words of choices, which are separated by blanks. */
-int
-alqi_cli_choice(const char *choices, const char *value)
+/* Position of value in choices "a b c", -1 when it is not there. A linear
+ * search over the words of choices, which are separated by blanks. */
+static int
+choice_find(const char *choices, const char *value)
 {
     size_t n = strlen(value);
     int i = 0;
@@ -127,7 +128,7 @@ choice_check(const char *verb, const struct alqi_cli_option *row,
 {
     size_t n;
 
-    if (row->choices == NULL || alqi_cli_choice(row->choices, value) >= 0)
+    if (row->choices == NULL || choice_find(row->choices, value) >= 0)
         return -1;
     n = strlen(value);
     if (row->former != NULL && strncmp(row->former, value, n) == 0 &&
@@ -220,7 +221,7 @@ value_take(const struct alqi_cli_verb *verb, const struct alqi_cli_option *row,
         *(int *)to = row->number;
         break;
     case ALQI_CLI_OPTION_CHOICE:
-        *(int *)to = row->number + alqi_cli_choice(row->choices, value);
+        *(int *)to = row->number + choice_find(row->choices, value);
         break;
     case ALQI_CLI_OPTION_TEXT:
         *(const char **)to = value;
