@@ -1,5 +1,4 @@
 /* help.c -- aliquot help [VERB] */
-#include <string.h>
 
 #include "cli/tool/cli.h"
 

@@ -233,9 +233,9 @@ place_of(const struct alqi_heap_retained *retained, size_t n, uintptr_t address)
     return low;
 }
 
-struct alqi_heap_retained *
-alqi_heap_pin_among(struct alqi_heap_retained *retained, size_t n,
-                    alq_value block)
+/* One of n in the order of addresses; NULL: it is not there. */
+static struct alqi_heap_retained *
+pin_among(struct alqi_heap_retained *retained, size_t n, alq_value block)
 {
     size_t i = place_of(retained, n, block);
 
@@ -245,8 +245,7 @@ alqi_heap_pin_among(struct alqi_heap_retained *retained, size_t n,
 bool
 alqi_heap_pin_is_retained(const struct alqi_heap *heap, alq_value v)
 {
-    return alqi_heap_pin_among(heap->pins.retained, heap->pins.n_retained, v) !=
-           NULL;
+    return pin_among(heap->pins.retained, heap->pins.n_retained, v) != NULL;
 }
 
 /* The index of the first retained block whose header is at the address or
@@ -353,7 +352,7 @@ alqi_heap_pin_custom(struct alqi_heap *heap, alq_value block,
                      uint64_t cost_words)
 {
     struct alqi_heap_retained *retained =
-        alqi_heap_pin_among(heap->pins.next, heap->pins.n_next, block);
+        pin_among(heap->pins.next, heap->pins.n_next, block);
 
     ALQI_ASSERT(retained != NULL); /* .inv.stay: it was chosen to stay */
     retained->is_custom = true;

@@ -87,11 +87,6 @@ void alqi_heap_pin_visit_stw(struct alqi_heap *heap,
                              void (*visit)(void *arg, alq_value *slot),
                              void *arg);
 
-/* One of n in the order of addresses; NULL: it is not there. */
-struct alqi_heap_retained *
-alqi_heap_pin_among(struct alqi_heap_retained *retained, size_t n,
-                    alq_value block);
-
 /* Shows each word that compaction must leave as it is, which may point out of
  * pools: pins, addresses of fields that hold retained blocks. */
 void alqi_heap_pin_words_stw(struct alqi_heap *heap,

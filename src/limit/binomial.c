@@ -12,7 +12,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "base/base.h"
 #include "limit/binomial.h"
 
 enum { GAUSS_POINTS = 8 };

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "base/base.h"
 #include "limit/binomial.h"
 #include "limit/plan.h"
 

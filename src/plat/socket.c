@@ -87,9 +87,12 @@ socket_bind(const struct alqi_plat_socket *s, int fd)
            bind(fd, address, s->address_bytes) == 0;
 }
 
-/* The kernel's table of descriptors grows from 64 to 256 places for it. */
-int
-alqi_plat_fd_move_up(int fd)
+/* Out of the way of programs that expect 3, and of the 63 and 255 of shells:
+ * the same file under a high number, closed on exec; fd itself where there is
+ * none. The kernel's table of descriptors grows from 64 to 256 places for it.
+ */
+static int
+fd_move_up(int fd)
 {
     static const int floors[] = {230, 100, 20};
 
@@ -120,7 +123,7 @@ alqi_plat_socket_open(struct alqi_plat_socket *s)
     }
     s->device = st.st_dev;
     s->inode = st.st_ino;
-    s->fd = alqi_plat_fd_move_up(fd);
+    s->fd = fd_move_up(fd);
     s->pid = getpid();
     return true;
 }

@@ -69,11 +69,6 @@ bool alqi_plat_client_read_line(int client, char *line, size_t n,
 /* Writes what the client takes until the deadline. */
 void alqi_plat_client_write(int client, const char *text, uint64_t deadline_ns);
 
-/* Out of the way of programs that expect 3, and of the 63 and 255 of shells:
- * the same file under a high number, closed on exec; fd itself where there is
- * none. */
-int alqi_plat_fd_move_up(int fd);
-
 /* Whether the process has a thread that runs besides the calling one.  True
  * where the system does not tell. */
 bool alqi_plat_has_other_threads(void);

@@ -47,20 +47,26 @@ leave(struct alqi_preload_thread *thread, int64_t left)
         alqi_preload_orphan_unlock(thread);
 }
 
+/* The function's result is that of a call within enter and leave, on the thread
+ * that the call names. */
+#define RETURN_WITHIN(thread, call)                                            \
+    int64_t left;                                                              \
+    enum alq_status status;                                                    \
+    struct alqi_preload_thread *thread = enter(&left, &status);                \
+                                                                               \
+    if (thread != NULL) {                                                      \
+        status = (call);                                                       \
+        leave(thread, left);                                                   \
+    }                                                                          \
+    return status
+
 static enum alq_status
 api_start(const struct alq_memprof_config *config,
           const struct alq_tracker *tracker, struct alq_profile **out)
 {
-    int64_t left;
-    enum alq_status status;
-    struct alqi_preload_thread *thread = enter(&left, &status);
-
-    if (thread == NULL)
-        return status;
-    status = alqi_memprof_start(alqi_preload_domain, &thread->memprof,
-                                ALQI_MEMPROF_SLOT_USER, config, tracker, out);
-    leave(thread, left);
-    return status;
+    RETURN_WITHIN(thread, alqi_memprof_start(
+                              alqi_preload_domain, &thread->memprof,
+                              ALQI_MEMPROF_SLOT_USER, config, tracker, out));
 }
 
 static enum alq_status
@@ -88,15 +94,8 @@ api_tree_start(const struct alq_memprof_config *config,
 static enum alq_status
 stop(enum alqi_memprof_slot slot)
 {
-    int64_t left;
-    enum alq_status status;
-    struct alqi_preload_thread *thread = enter(&left, &status);
-
-    if (thread == NULL)
-        return status;
-    status = alqi_memprof_stop(alqi_preload_domain, &thread->memprof, slot);
-    leave(thread, left);
-    return status;
+    RETURN_WITHIN(
+        thread, alqi_memprof_stop(alqi_preload_domain, &thread->memprof, slot));
 }
 
 static enum alq_status
@@ -114,43 +113,19 @@ api_tree_stop(void)
 static enum alq_status
 api_profile_stop(struct alq_profile *profile)
 {
-    int64_t left;
-    enum alq_status status;
-    struct alqi_preload_thread *thread = enter(&left, &status);
-
-    if (thread == NULL)
-        return status;
-    status = alqi_memprof_profile_stop(&thread->memprof, profile);
-    leave(thread, left);
-    return status;
+    RETURN_WITHIN(thread, alqi_memprof_profile_stop(&thread->memprof, profile));
 }
 
 static enum alq_status
 api_discard(struct alq_profile *profile)
 {
-    int64_t left;
-    enum alq_status status;
-    struct alqi_preload_thread *thread = enter(&left, &status);
-
-    if (thread == NULL)
-        return status;
-    status = alqi_memprof_discard(&thread->memprof, profile);
-    leave(thread, left);
-    return status;
+    RETURN_WITHIN(thread, alqi_memprof_discard(&thread->memprof, profile));
 }
 
 static enum alq_status
 api_flush(int *code)
 {
-    int64_t left;
-    enum alq_status status;
-    struct alqi_preload_thread *thread = enter(&left, &status);
-
-    if (thread == NULL)
-        return status;
-    status = alqi_memprof_flush(&thread->memprof, code);
-    leave(thread, left);
-    return status;
+    RETURN_WITHIN(thread, alqi_memprof_flush(&thread->memprof, code));
 }
 
 static int
@@ -174,15 +149,8 @@ api_each(struct alq_profile *profile,
                       uintptr_t data),
          void *arg)
 {
-    int64_t left;
-    enum alq_status status;
-    struct alqi_preload_thread *thread = enter(&left, &status);
-
-    if (thread == NULL)
-        return status;
-    status = alqi_memprof_each(&thread->memprof, profile, visit, arg);
-    leave(thread, left);
-    return status;
+    RETURN_WITHIN(thread,
+                  alqi_memprof_each(&thread->memprof, profile, visit, arg));
 }
 
 /* The last reference's way back to the pool takes a lock. */
@@ -212,15 +180,7 @@ api_heap_trace(char *path, size_t capacity, double *rate,
 static enum alq_status
 api_live_start(double rate)
 {
-    int64_t left;
-    enum alq_status status;
-    struct alqi_preload_thread *thread = enter(&left, &status);
-
-    if (thread == NULL)
-        return status;
-    status = alqi_preload_live_start(thread, rate);
-    leave(thread, left);
-    return status;
+    RETURN_WITHIN(thread, alqi_preload_live_start(thread, rate));
 }
 
 static bool

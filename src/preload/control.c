@@ -84,28 +84,23 @@ quiet_leave(struct quiet *q)
 
 /* ---- the reply ----------------------------------------------------------- */
 
-static size_t
-put(char *reply, size_t n, const char *key, const char *value)
-{
-    return alqi_side_put(reply, ALQI_PRELOAD_REPLY_BYTES, n, key, value);
-}
-
-static size_t
-put_count(char *reply, size_t n, const char *key, enum alqi_raw_counter counter)
-{
-    char text[24];
-
-    snprintf(text, sizeof text, "%llu",
-             (unsigned long long)alqi_preload_file_header()->counters[counter]);
-    return put(reply, n, key, text);
-}
-
 static void
 state_put(char *reply)
 {
+    static const struct {
+        const char *key;
+        enum alqi_raw_counter counter;
+    } counts[] = {
+        {"samples", ALQI_RAW_SAMPLES},
+        {"frees", ALQI_RAW_FREES},
+        {"dropped_nested", ALQI_RAW_DROPPED_NESTED},
+        {"dropped_nomem", ALQI_RAW_DROPPED_NOMEM},
+        {"dropped_space", ALQI_RAW_DROPPED_SPACE},
+        {"dropped_cap", ALQI_RAW_DROPPED_CAP},
+        {"lost_frees", ALQI_RAW_LOST_FREES},
+    };
+    struct alqi_side_line line = {reply, ALQI_PRELOAD_REPLY_BYTES, 0};
     const char *state = "stopped";
-    char text[40];
-    size_t n;
 
     alqi_preload_recorder_drops();
     if (alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL))
@@ -115,17 +110,13 @@ state_put(char *reply)
     else if (!alqi_preload_stream_has_file())
         state = "off";
     reply[0] = '\0';
-    n = put(reply, 0, "state", state);
-    snprintf(text, sizeof text, "%.17g", alqi_preload_config.rate);
-    n = put(reply, n, "rate", text);
-    n = put_count(reply, n, "samples", ALQI_RAW_SAMPLES);
-    n = put_count(reply, n, "frees", ALQI_RAW_FREES);
-    n = put_count(reply, n, "dropped_nested", ALQI_RAW_DROPPED_NESTED);
-    n = put_count(reply, n, "dropped_nomem", ALQI_RAW_DROPPED_NOMEM);
-    n = put_count(reply, n, "dropped_space", ALQI_RAW_DROPPED_SPACE);
-    n = put_count(reply, n, "dropped_cap", ALQI_RAW_DROPPED_CAP);
-    n = put_count(reply, n, "lost_frees", ALQI_RAW_LOST_FREES);
-    put(reply, n, "file", alqi_preload_file_path());
+    alqi_side_text(&line, "state", state);
+    alqi_side_real(&line, "rate", alqi_preload_config.rate);
+    for (size_t i = 0; i < ALQI_COUNT_OF(counts); i++)
+        alqi_side_number(
+            &line, counts[i].key,
+            alqi_preload_file_header()->counters[counts[i].counter]);
+    alqi_side_text(&line, "file", alqi_preload_file_path());
 }
 
 /* ---- operations, within quiet -------------------------------------------- */

@@ -8,7 +8,6 @@
 #define ALQI_PRELOAD_CONTROL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 enum { ALQI_PRELOAD_REPLY_BYTES = 4096 };
 

@@ -29,7 +29,6 @@
 
 #include "plat/program.h"
 #include "preload/exec.h"
-#include "preload/file.h"
 #include "preload/preload.h"
 
 typedef int execve_fn(const char *, char *const *, char *const *);

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "stack/arch.h"
 #include "stack/dwarf_ehframe.h"
 #include "stack/dwarf_encoded.h"
 

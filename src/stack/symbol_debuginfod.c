@@ -10,7 +10,6 @@
 #include "stack/symbol_debuginfod.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 

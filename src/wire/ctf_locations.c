@@ -5,7 +5,6 @@
  *
  * .inv.counted  A map is grown only by as much as the arena's limit leaves, and
  *               is counted there: the ceiling holds for all together. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"

@@ -14,7 +14,6 @@
 #define ALQI_WIRE_CTF_MTF_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum { ALQI_MTF_SIZE = 31, ALQI_MTF_NEW = 31 };

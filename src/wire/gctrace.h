@@ -19,7 +19,6 @@
 #define ALQI_WIRE_GCTRACE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <aliquot/observe.h>

@@ -5,7 +5,6 @@
  * the chunk. */
 #include <string.h>
 
-#include "base/base.h"
 #include "wire/bytes.h"
 #include "wire/gctrace.h"
 #include "wire/varint.h"

@@ -40,8 +40,9 @@ room(struct alqi_pb *pb, size_t n)
     return true;
 }
 
-void
-alqi_pb_varint(struct alqi_pb *pb, uint64_t value)
+/* A varint that is no field of its own: part of a packed field. */
+static void
+varint(struct alqi_pb *pb, uint64_t value)
 {
     if (room(pb, ALQI_WIRE_VARINT_BYTES_MAX))
         pb->n = (size_t)(alqi_wire_varint_put(pb->bytes + pb->n, value) -
@@ -51,7 +52,7 @@ alqi_pb_varint(struct alqi_pb *pb, uint64_t value)
 static void
 tag(struct alqi_pb *pb, unsigned field, unsigned type)
 {
-    alqi_pb_varint(pb, (uint64_t)field << 3 | type);
+    varint(pb, (uint64_t)field << 3 | type);
 }
 
 void
@@ -60,7 +61,7 @@ alqi_pb_uint(struct alqi_pb *pb, unsigned field, uint64_t value)
     if (value == 0)
         return;
     tag(pb, field, VARINT);
-    alqi_pb_varint(pb, value);
+    varint(pb, value);
 }
 
 void
@@ -85,7 +86,7 @@ void
 alqi_pb_bytes(struct alqi_pb *pb, unsigned field, const void *bytes, size_t n)
 {
     tag(pb, field, LENGTH);
-    alqi_pb_varint(pb, n);
+    varint(pb, n);
     if (n == 0 || !room(pb, n))
         return;
     memcpy(pb->bytes + pb->n, bytes, n);
@@ -99,6 +100,23 @@ alqi_pb_text(struct alqi_pb *pb, unsigned field, const char *text)
 }
 
 void
+alqi_pb_numbers(struct alqi_pb *pb, const uint64_t *values, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        alqi_pb_uint(pb, i + 1, values[i]);
+}
+
+void
+alqi_pb_record(struct alqi_pb *pb, unsigned field, const uint64_t *values,
+               unsigned n)
+{
+    size_t mark = alqi_pb_begin(pb, field);
+
+    alqi_pb_numbers(pb, values, n);
+    alqi_pb_end(pb, mark);
+}
+
+void
 alqi_pb_uints(struct alqi_pb *pb, unsigned field, const uint64_t *values,
               size_t n)
 {
@@ -108,22 +126,16 @@ alqi_pb_uints(struct alqi_pb *pb, unsigned field, const uint64_t *values,
         return;
     mark = alqi_pb_begin(pb, field);
     for (size_t i = 0; i < n; i++)
-        alqi_pb_varint(pb, values[i]);
+        varint(pb, values[i]);
     alqi_pb_end(pb, mark);
 }
 
+/* A negative number is written as the unsigned one of the same bits. */
 void
 alqi_pb_ints(struct alqi_pb *pb, unsigned field, const int64_t *values,
              size_t n)
 {
-    size_t mark;
-
-    if (n == 0)
-        return;
-    mark = alqi_pb_begin(pb, field);
-    for (size_t i = 0; i < n; i++)
-        alqi_pb_varint(pb, (uint64_t)values[i]);
-    alqi_pb_end(pb, mark);
+    alqi_pb_uints(pb, field, (const uint64_t *)values, n);
 }
 
 size_t

@@ -23,9 +23,6 @@ struct alqi_pb {
 
 void alqi_pb_free(struct alqi_pb *pb);
 
-/* A varint that is no field of its own: part of a packed field. */
-void alqi_pb_varint(struct alqi_pb *pb, uint64_t value);
-
 /* A field of each wire type.  A number that is 0 is left out, as is its custom;
  * an empty text or an empty message is not: in a list it counts. */
 void alqi_pb_uint(struct alqi_pb *pb, unsigned field, uint64_t value);
@@ -34,6 +31,12 @@ void alqi_pb_fixed64(struct alqi_pb *pb, unsigned field, uint64_t value);
 void alqi_pb_bytes(struct alqi_pb *pb, unsigned field, const void *bytes,
                    size_t n);
 void alqi_pb_text(struct alqi_pb *pb, unsigned field, const char *text);
+
+/* Fields 1 to n of the message that is written, a number each; and a message
+ * of such fields alone. */
+void alqi_pb_numbers(struct alqi_pb *pb, const uint64_t *values, unsigned n);
+void alqi_pb_record(struct alqi_pb *pb, unsigned field, const uint64_t *values,
+                    unsigned n);
 
 /* Packed fields; none of no numbers. */
 void alqi_pb_uints(struct alqi_pb *pb, unsigned field, const uint64_t *values,

@@ -6,7 +6,6 @@
  * allocation (MOVED, MAPPED, REBORN) are folded into it. */
 #include <string.h>
 
-#include "base/base.h"
 #include "wire/raw.h"
 #include "wire/varint.h"
 

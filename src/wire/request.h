@@ -21,7 +21,6 @@
 #define ALQI_WIRE_REQUEST_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #define ALQI_REQUEST_GREETING "aliquot/1"
 /* Names of sockets that are not given another: a process's own, and its managed

@@ -2,9 +2,14 @@
  *
  * A value that does not fit is left out as a whole; a value that is read is
  * cut to fit. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "wire/side.h"
+
+enum { NUMBER_BYTES = 64 };
 
 static bool
 is_unescaped(unsigned char c)
@@ -60,6 +65,39 @@ alqi_side_put(char *line, size_t capacity, size_t n_used, const char *key,
     return n;
 }
 
+void
+alqi_side_text(struct alqi_side_line *line, const char *key, const char *value)
+{
+    line->n = alqi_side_put(line->text, line->capacity, line->n, key, value);
+}
+
+void
+alqi_side_number(struct alqi_side_line *line, const char *key, uint64_t value)
+{
+    char text[NUMBER_BYTES];
+
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    alqi_side_text(line, key, text);
+}
+
+void
+alqi_side_hex(struct alqi_side_line *line, const char *key, uint64_t value)
+{
+    char text[NUMBER_BYTES];
+
+    snprintf(text, sizeof text, "%" PRIx64, value);
+    alqi_side_text(line, key, text);
+}
+
+void
+alqi_side_real(struct alqi_side_line *line, const char *key, double value)
+{
+    char text[NUMBER_BYTES];
+
+    snprintf(text, sizeof text, "%.17g", value);
+    alqi_side_text(line, key, text);
+}
+
 static int
 digit_value(char c)
 {
@@ -109,4 +147,22 @@ alqi_side_get(const char *line, const char *key, char *out, size_t capacity)
         if (*end == '\0')
             return false;
     }
+}
+
+uint64_t
+alqi_side_get_number(const char *line, const char *key, int base)
+{
+    char text[NUMBER_BYTES];
+
+    return alqi_side_get(line, key, text, sizeof text)
+               ? strtoull(text, NULL, base)
+               : 0;
+}
+
+double
+alqi_side_get_real(const char *line, const char *key)
+{
+    char text[NUMBER_BYTES];
+
+    return alqi_side_get(line, key, text, sizeof text) ? strtod(text, NULL) : 0;
 }

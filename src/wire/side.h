@@ -66,9 +66,35 @@ alqi_side_is(uint64_t code)
 size_t alqi_side_put(char *line, size_t capacity, size_t n_used,
                      const char *key, const char *value);
 
+/* A line in the making, in memory of the caller's; n is 0 at first. */
+struct alqi_side_line {
+    char *text;
+    size_t capacity;
+    size_t n; /* bytes so far */
+};
+
+#define ALQI_SIDE_LINE_IN(array)                                               \
+    {                                                                          \
+        .text = (array), .capacity = sizeof(array)                             \
+    }
+
+/* Each appends a value as alqi_side_put does: a text, a decimal, a hexadecimal
+ * number, a real one with all its digits. */
+void alqi_side_text(struct alqi_side_line *line, const char *key,
+                    const char *value);
+void alqi_side_number(struct alqi_side_line *line, const char *key,
+                      uint64_t value);
+void alqi_side_hex(struct alqi_side_line *line, const char *key,
+                   uint64_t value);
+void alqi_side_real(struct alqi_side_line *line, const char *key, double value);
+
 /* Finds key (NULL: the first word) in line and decodes its value into out
  * (NUL-terminated, cut to fit); false when the key is not there. */
 bool alqi_side_get(const char *line, const char *key, char *out,
                    size_t capacity);
+
+/* The value as a number to the base; a real one.  0 without the key. */
+uint64_t alqi_side_get_number(const char *line, const char *key, int base);
+double alqi_side_get_real(const char *line, const char *key);
 
 #endif

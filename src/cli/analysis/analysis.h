@@ -224,9 +224,6 @@ alqi_cli_peak_last_us(const struct alqi_cli_analysis *analysis)
     return alqi_view_peak_us(&analysis->peak, true);
 }
 
-/* Whether options.thread means this one. */
-bool alqi_cli_is_thread(const struct alqi_cli_analysis *analysis,
-                        uint32_t thread);
 /* Fills by_thread; of one wanted thread, clears the sites of all others. */
 void alqi_cli_threads_sum(struct alqi_cli_analysis *analysis);
 

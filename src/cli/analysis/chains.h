@@ -8,7 +8,6 @@
 #ifndef ALQI_CLI_ANALYSIS_CHAINS_H
 #define ALQI_CLI_ANALYSIS_CHAINS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 

@@ -4,11 +4,9 @@
  * A pair's change gets its variance from both sides, and the chances of all
  * pairs are corrected together, because many sites are looked at. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/analysis/compare.h"
 #include "view/match.h"
@@ -114,8 +112,7 @@ pair_add(struct alqi_cli_comparison *c, const struct alqi_cli_group *a,
 static _Noreturn void
 no_memory(uint32_t n_sites)
 {
-    alqi_cli_say("out of memory for %u sites", n_sites);
-    exit(ALQI_CLI_UNREADABLE);
+    alqi_cli_die("out of memory for %u sites", n_sites);
 }
 
 /* The names of all groups of a side, to be freed by the caller. */

@@ -22,8 +22,7 @@
 static _Noreturn void
 give_up(const char *why)
 {
-    alqi_cli_say("the filter cannot be used: %s", why);
-    exit(ALQI_CLI_UNREADABLE);
+    alqi_cli_die("the filter cannot be used: %s", why);
 }
 
 bool

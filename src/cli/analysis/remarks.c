@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/tool/cli.h"
 #include "cli/analysis/remarks.h"
 #include "cli/tool/text.h"
 

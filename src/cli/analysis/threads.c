@@ -8,8 +8,9 @@
 #include "cli/analysis/analysis.h"
 #include "cli/tool/cli.h"
 
-bool
-alqi_cli_is_thread(const struct alqi_cli_analysis *a, uint32_t thread)
+/* Whether options.thread means this one. */
+static bool
+is_thread(const struct alqi_cli_analysis *a, uint32_t thread)
 {
     const char *wanted = a->options.thread;
     char *end;
@@ -36,12 +37,11 @@ alqi_cli_threads_sum(struct alqi_cli_analysis *a)
         for (int m = 0; site->thread < n && m < ALQI_CLI_N_MEASURES; m++)
             alqi_cli_sum_join(&a->by_thread[site->thread][m], &site->sums[m]);
         if (a->options.thread == NULL ||
-            (site->thread < n && alqi_cli_is_thread(a, site->thread)))
+            (site->thread < n && is_thread(a, site->thread)))
             continue;
         memset(site->sums, 0, sizeof site->sums);
         memset(&site->moves, 0, sizeof site->moves);
     }
     for (uint32_t i = 0; a->options.thread != NULL && i < n; i++)
-        a->n_threads_matched +=
-            a->notes.threads[i].is_seen && alqi_cli_is_thread(a, i);
+        a->n_threads_matched += a->notes.threads[i].is_seen && is_thread(a, i);
 }

@@ -578,10 +578,8 @@ alqi_cli_view_indexer_new(struct alqi_cli_analysis *analysis, FILE *out,
     x->functions.n_words = x->nodes.n_words = 3;
     alqi_cli_blocks_init(&x->looks, 0);
     x->build = alqi_view_build_new(put, out);
-    if (x->build == NULL) {
-        alqi_cli_say("out of memory for the index");
-        exit(ALQI_CLI_UNREADABLE);
-    }
+    if (x->build == NULL)
+        alqi_cli_die("out of memory for the index");
     *watch = (struct alqi_cli_watch){
         .arg = x,
         .born = born,
@@ -683,10 +681,8 @@ alqi_cli_rows_begin(struct alqi_cli_rows *r, struct alqi_cli_analysis *analysis,
                     struct alqi_cli_analysis_options *options)
 {
     r->out = alqi_cli_memory_open(&r->bytes, &r->n_bytes);
-    if (r->out == NULL) {
-        alqi_cli_say("out of memory for the index");
-        exit(ALQI_CLI_UNREADABLE);
-    }
+    if (r->out == NULL)
+        alqi_cli_die("out of memory for the index");
     r->indexer = alqi_cli_view_indexer_new(analysis, r->out, &r->watch);
     options->watch = &r->watch;
 }

@@ -7,7 +7,6 @@
 #define ALQI_CLI_CONVERT_CONVERT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "cli/convert/recording.h"

@@ -5,7 +5,6 @@
 #ifndef ALQI_CLI_CONVERT_FREEZE_H
 #define ALQI_CLI_CONVERT_FREEZE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

@@ -17,15 +17,15 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "cli/tool/cli.h"
 #include "cli/convert/codes.h"
 #include "cli/convert/heap_trace.h"
 #include "wire/code.h"
 #include "wire/side.h"
+#include "wire/side_write.h"
 
 /* Bounds: a side record's text, the bits of an address (as in codes.c), and
  * rate numbers that a trace may use. */
-enum { LINE_BYTES = 4096, RATES_MOST = 65535 };
+enum { RATES_MOST = 65535 };
 
 struct alqi_cli_heap_rewriting {
     /* the old trace; owned; also answers for its own names */
@@ -119,17 +119,6 @@ alqi_cli_heap_trace_is_live(const char *path)
 
 /* ---- side records ------------------------------------------------------- */
 
-/* A hexadecimal value of a side record; 0 without the key. */
-static uint64_t
-hex(const char *line, const char *key)
-{
-    char value[32];
-
-    return alqi_side_get(line, key, value, sizeof value)
-               ? strtoull(value, NULL, 16)
-               : 0;
-}
-
 /* Turns digit pairs into bytes, at most capacity; returns how many. An odd
  * last digit is left out. */
 static uint32_t
@@ -154,9 +143,9 @@ module_take(struct alqi_cli_heap_rewriting *w, const char *line)
 
     memset(e, 0, sizeof *e);
     e->kind = ALQI_RAW_MODULE;
-    e->start = hex(line, "start");
-    e->end = hex(line, "end");
-    e->bias = hex(line, "bias");
+    e->start = alqi_side_get_number(line, "start", 16);
+    e->end = alqi_side_get_number(line, "end", 16);
+    e->bias = alqi_side_get_number(line, "bias", 16);
     alqi_side_get(line, "path", e->path, sizeof e->path);
     alqi_side_get(line, "build_id", id, sizeof id);
     e->build_id_bytes = bytes_from_hex(id, e->build_id, sizeof e->build_id);
@@ -230,19 +219,15 @@ side_take(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
 static enum alq_status
 end_write(struct alqi_cli_heap_rewriting *w, const char *ended)
 {
-    char line[LINE_BYTES], text[32];
-    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "end");
-    struct alqi_ctf_entry entry = {.file = "aliquot", .function = line};
-    struct alqi_ctf_location location = {
-        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_TEXT | ALQI_SIDE_NUMBER_MASK,
-        .n_entries = 1,
-        .entries = &entry,
-    };
+    uint64_t number = ALQI_SIDE_NUMBER_MASK;
+    struct alqi_side_writer side = {w->writer, &number, w->last_us};
+    char text[ALQI_SIDE_LINE_BYTES];
+    struct alqi_side_line line = ALQI_SIDE_LINE_IN(text);
 
-    snprintf(text, sizeof text, "%" PRIu64, w->result->n_allocs);
-    n = alqi_side_put(line, sizeof line, n, "samples", text);
-    alqi_side_put(line, sizeof line, n, "ended", ended);
-    return alqi_ctf_write_side(w->writer, w->last_us, &location);
+    alqi_side_text(&line, NULL, "end");
+    alqi_side_number(&line, "samples", w->result->n_allocs);
+    alqi_side_text(&line, "ended", ended);
+    return alqi_side_write_line(&side, text);
 }
 
 /* ---- events ------------------------------------------------------------- */
@@ -393,9 +378,8 @@ alqi_cli_heap_rewriting_damage(const struct alqi_cli_heap_rewriting *w)
     return alqi_ctf_reader_error(w->reader);
 }
 
-enum alq_status
-alqi_cli_heap_rewriting_end(struct alqi_cli_heap_rewriting *w,
-                            const char *ended)
+static enum alq_status
+rewriting_end(struct alqi_cli_heap_rewriting *w, const char *ended)
 {
     return w->has_end ? ALQ_OK : end_write(w, ended);
 }
@@ -437,7 +421,7 @@ alqi_cli_heap_trace_write(const char *path, const char *ended,
     if (status == ALQ_OK)
         status = alqi_cli_heap_rewriting_step(w, UINT64_MAX, &is_more);
     if (status == ALQ_OK)
-        status = alqi_cli_heap_rewriting_end(w, ended);
+        status = rewriting_end(w, ended);
     closed = alqi_cli_heap_rewriting_close(w);
     fclose(in);
     return status == ALQ_OK ? closed : status;

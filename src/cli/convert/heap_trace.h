@@ -71,9 +71,6 @@ alqi_cli_heap_rewriting_flush(struct alqi_cli_heap_rewriting *rewriting);
 /* "" or what is wrong with the trace: there is no more. */
 const char *
 alqi_cli_heap_rewriting_damage(const struct alqi_cli_heap_rewriting *rewriting);
-enum alq_status
-alqi_cli_heap_rewriting_end(struct alqi_cli_heap_rewriting *rewriting,
-                            const char *ended);
 /* NULL is allowed. */
 enum alq_status
 alqi_cli_heap_rewriting_close(struct alqi_cli_heap_rewriting *rewriting);

@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "cli/convert/freeze.h"
 #include "cli/tool/proc.h"
 #include "cli/convert/recording.h"

@@ -4,17 +4,13 @@
  * records (wire/side.h): the command line, threads, modules, rates, resident
  * bytes, links of reallocs, the end. Both sources of a conversion write them
  * here, at times of the recording. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "cli/convert/conversion.h"
 #include "cli/convert/convert.h"
 #include "wire/side.h"
-
-/* The longest text of a side record, with its NUL. */
-enum { SIDE_LINE_BYTES = 4000 };
+#include "wire/side_write.h"
 
 /* ---- texts --------------------------------------------------------------- */
 
@@ -43,53 +39,35 @@ alqi_cli_conversion_time_us(struct alqi_cli_conversion *c, uint64_t mono_ns)
     return c->last_us;
 }
 
-/* Writes one text record: a location that no stack uses. */
-static enum alq_status
-side_text(struct alqi_cli_conversion *c, uint64_t time_ns, const char *line)
+/* The writer of side records at a time of the recording. */
+static struct alqi_side_writer
+side_at(struct alqi_cli_conversion *c, uint64_t time_ns)
 {
-    struct alqi_ctf_entry entry = {.file = "aliquot", .function = line};
-    struct alqi_ctf_location location = {
-        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_TEXT | c->n_texts++,
-        .n_entries = 1,
-        .entries = &entry,
-    };
-
-    return alqi_ctf_write_side(
-        c->writer, alqi_cli_conversion_time_us(c, time_ns), &location);
-}
-
-/* Appends key=value to the line of n bytes; returns its new length. */
-static size_t
-put_number(char *line, size_t n, const char *key, uint64_t value, bool is_hex)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, is_hex ? "%" PRIx64 : "%" PRIu64, value);
-    return alqi_side_put(line, SIDE_LINE_BYTES, n, key, text);
+    return (struct alqi_side_writer){c->writer, &c->n_texts,
+                                     alqi_cli_conversion_time_us(c, time_ns)};
 }
 
 enum alq_status
 alqi_cli_conversion_thread(struct alqi_cli_conversion *c, uint32_t index,
                            uint32_t tid, const char *name, uint64_t time_ns)
 {
-    char line[SIDE_LINE_BYTES];
-    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "thread");
+    struct alqi_side_writer side = side_at(c, time_ns);
 
-    n = put_number(line, n, "index", index, false);
-    n = put_number(line, n, "tid", tid, false);
-    alqi_side_put(line, sizeof line, n, "name", name);
-    return side_text(c, time_ns, line);
+    return alqi_side_write_thread(&side, index, tid, ALQI_SIDE_NO_PROCESS,
+                                  name);
 }
 
 enum alq_status
 alqi_cli_conversion_rss(struct alqi_cli_conversion *c, uint64_t bytes,
                         uint64_t time_ns)
 {
-    char line[SIDE_LINE_BYTES];
-    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "rss");
+    struct alqi_side_writer side = side_at(c, time_ns);
+    char text[ALQI_SIDE_LINE_BYTES];
+    struct alqi_side_line line = ALQI_SIDE_LINE_IN(text);
 
-    put_number(line, n, "bytes", bytes, false);
-    return side_text(c, time_ns, line);
+    alqi_side_text(&line, NULL, "rss");
+    alqi_side_number(&line, "bytes", bytes);
+    return alqi_side_write_line(&side, text);
 }
 
 /* A module, for readers that name frames by address. */
@@ -97,17 +75,11 @@ static enum alq_status
 side_module(struct alqi_cli_conversion *c, uint64_t time_ns,
             const struct alqi_cli_module *m)
 {
-    char line[SIDE_LINE_BYTES];
-    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "module");
+    struct alqi_side_writer side = side_at(c, time_ns);
+    struct alqi_side_module record = {m->id,    m->start,    m->end, m->bias,
+                                      m->reuse, m->build_id, m->path};
 
-    n = put_number(line, n, "id", m->id, false);
-    n = put_number(line, n, "start", m->start, true);
-    n = put_number(line, n, "end", m->end, true);
-    n = put_number(line, n, "bias", m->bias, true);
-    n = put_number(line, n, "reuse", m->reuse, false);
-    n = alqi_side_put(line, sizeof line, n, "build_id", m->build_id);
-    alqi_side_put(line, sizeof line, n, "path", m->path);
-    return side_text(c, time_ns, line);
+    return alqi_side_write_module(&side, &record);
 }
 
 enum alq_status
@@ -126,24 +98,17 @@ alqi_cli_conversion_module(struct alqi_cli_conversion *c,
 enum alq_status
 alqi_cli_conversion_symbols(struct alqi_cli_conversion *c, uint64_t time_ns)
 {
+    struct alqi_side_writer side = side_at(c, time_ns);
     enum alq_status status = ALQ_OK;
     const struct alqi_cli_module *m;
+    const char *note;
 
-    for (uint32_t id = 0; status == ALQ_OK; id++) {
-        char line[SIDE_LINE_BYTES];
-        const char *note;
-        size_t n;
-
-        m = alqi_cli_codes_module_at(c->codes, id);
-        if (m == NULL)
-            break;
+    for (uint32_t id = 0; status == ALQ_OK &&
+                          (m = alqi_cli_codes_module_at(c->codes, id)) != NULL;
+         id++) {
         note = alqi_symbol_module_note(m->symbols);
-        if (note == NULL)
-            continue;
-        n = alqi_side_put(line, sizeof line, 0, NULL, "symbols");
-        n = put_number(line, n, "id", m->id, false);
-        alqi_side_put(line, sizeof line, n, "note", note);
-        status = side_text(c, time_ns, line);
+        if (note != NULL)
+            status = alqi_side_write_symbols(&side, m->id, note);
     }
     return status;
 }
@@ -154,23 +119,12 @@ enum alq_status
 alqi_cli_conversion_cmdline(struct alqi_cli_conversion *c)
 {
     const struct alqi_raw_header *h = c->header;
-    size_t n_bytes = h->n_cmdline_bytes, at = 0;
-    char line[SIDE_LINE_BYTES], key[16];
-    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "cmdline");
+    struct alqi_side_writer side = side_at(c, h->start_mono_ns);
+    size_t n_bytes = h->n_cmdline_bytes;
 
-    if (n_bytes > sizeof h->cmdline)
-        n_bytes = sizeof h->cmdline;
-    for (unsigned i = 0; at < n_bytes; i++) {
-        char word[ALQI_RAW_TEXT_BYTES_MAX + 1];
-        size_t len = strnlen(h->cmdline + at, n_bytes - at);
-
-        memcpy(word, h->cmdline + at, len);
-        word[len] = '\0';
-        snprintf(key, sizeof key, "arg%u", i);
-        n = alqi_side_put(line, sizeof line, n, key, word);
-        at += len + 1;
-    }
-    return side_text(c, h->start_mono_ns, line);
+    return alqi_side_write_cmdline(
+        &side, h->cmdline,
+        n_bytes < sizeof h->cmdline ? n_bytes : sizeof h->cmdline);
 }
 
 /* A counter of the end record. The recorder does not count events in exact
@@ -208,41 +162,53 @@ alqi_cli_conversion_ended(struct alqi_cli_conversion *c, uint64_t time_ns,
         {ALQI_RAW_AFTER_END, "after_end"},
         {ALQI_RAW_WITHIN, "within"},
     };
-    uint32_t flags = atomic_load(&c->header->flags);
-    char line[SIDE_LINE_BYTES];
-    size_t n = alqi_side_put(line, sizeof line, 0, NULL, "end");
+    const uint32_t flags = atomic_load(&c->header->flags);
+    const struct {
+        const char *key;
+        uint64_t value;
+    } more[] = {
+        {"damaged_chunks", n_damaged},
+        {"unseen_frees", c->result->n_unseen_frees},
+        {"unknown_frees", c->result->n_unknown_frees},
+        {"own_malloc", (flags & ALQI_RAW_OWN_MALLOC) != 0},
+        {"late_starts", (flags & ALQI_RAW_LATE) != 0},
+        {"pauses", (flags & ALQI_RAW_PAUSED) != 0},
+        {"flags", flags},
+    };
+    struct alqi_side_writer side = side_at(c, time_ns);
+    char text[ALQI_SIDE_LINE_BYTES];
+    struct alqi_side_line line = ALQI_SIDE_LINE_IN(text);
 
+    alqi_side_text(&line, NULL, "end");
     for (size_t i = 0; i < ALQI_COUNT_OF(fields); i++)
-        n = put_number(line, n, fields[i].key,
-                       count_at_end(c, fields[i].counter), false);
-    n = put_number(line, n, "damaged_chunks", n_damaged, false);
-    n = put_number(line, n, "unseen_frees", c->result->n_unseen_frees, false);
-    n = put_number(line, n, "unknown_frees", c->result->n_unknown_frees, false);
-    n = put_number(line, n, "own_malloc", (flags & ALQI_RAW_OWN_MALLOC) != 0,
-                   false);
-    n = put_number(line, n, "late_starts", (flags & ALQI_RAW_LATE) != 0, false);
-    n = put_number(line, n, "pauses", (flags & ALQI_RAW_PAUSED) != 0, false);
-    n = put_number(line, n, "flags", flags, false);
-    alqi_side_put(line, sizeof line, n, "ended", ended);
-    return side_text(c, time_ns, line);
+        alqi_side_number(&line, fields[i].key,
+                         count_at_end(c, fields[i].counter));
+    for (size_t i = 0; i < ALQI_COUNT_OF(more); i++)
+        alqi_side_number(&line, more[i].key, more[i].value);
+    alqi_side_text(&line, "ended", ended);
+    return alqi_side_write_line(&side, text);
 }
 
 /* ---- what comes before an allocation ------------------------------------- */
+
+static enum alq_status
+mark(struct alqi_cli_conversion *c, uint64_t kind, uint64_t number,
+     uint64_t time_ns)
+{
+    struct alqi_side_writer side = side_at(c, time_ns);
+
+    return alqi_side_write_mark(&side, kind, number);
+}
 
 /* The allocations that follow are another thread's. A stream without a thread
  * keeps the announced one. */
 static enum alq_status
 thread_switch(struct alqi_cli_conversion *c, int64_t thread, uint64_t time_ns)
 {
-    struct alqi_ctf_location location = {
-        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_THREAD | (uint64_t)thread,
-    };
-
     if (thread == c->thread || thread == ALQI_CLI_NO_THREAD)
         return ALQ_OK;
     c->thread = thread;
-    return alqi_ctf_write_side(
-        c->writer, alqi_cli_conversion_time_us(c, time_ns), &location);
+    return mark(c, ALQI_SIDE_THREAD, (uint64_t)thread, time_ns);
 }
 
 /* *index is the number of a rate in the trace. A rate met for the first time
@@ -251,9 +217,8 @@ static enum alq_status
 rate_index(struct alqi_cli_conversion *c, double rate, uint64_t time_ns,
            uint64_t *index)
 {
-    char line[SIDE_LINE_BYTES], value[32];
+    struct alqi_side_writer side = side_at(c, time_ns);
     uint64_t bits;
-    size_t n;
 
     memcpy(&bits, &rate, sizeof bits);
     if (alqi_base_map_get(&c->rates, bits, index))
@@ -261,18 +226,13 @@ rate_index(struct alqi_cli_conversion *c, double rate, uint64_t time_ns,
     *index = c->rates.n_used;
     if (!alqi_base_map_put(&c->rates, bits, *index))
         return ALQ_ENOMEM;
-    n = alqi_side_put(line, sizeof line, 0, NULL, "rate");
-    n = put_number(line, n, "index", *index, false);
-    snprintf(value, sizeof value, "%.17g", rate);
-    alqi_side_put(line, sizeof line, n, "per_word", value);
-    return side_text(c, time_ns, line);
+    return alqi_side_write_rate(&side, *index, rate);
 }
 
 /* The allocations that follow were sampled at another rate. */
 static enum alq_status
 rate_switch(struct alqi_cli_conversion *c, double rate, uint64_t time_ns)
 {
-    struct alqi_ctf_location location = {0};
     enum alq_status status;
     uint64_t index;
 
@@ -282,9 +242,7 @@ rate_switch(struct alqi_cli_conversion *c, double rate, uint64_t time_ns)
     if (status != ALQ_OK)
         return status;
     c->rate = rate;
-    location.code = ALQI_SIDE_PREFIX | ALQI_SIDE_RATE | index;
-    return alqi_ctf_write_side(
-        c->writer, alqi_cli_conversion_time_us(c, time_ns), &location);
+    return mark(c, ALQI_SIDE_RATE, index, time_ns);
 }
 
 enum alq_status
@@ -300,10 +258,5 @@ enum alq_status
 alqi_cli_conversion_moved(struct alqi_cli_conversion *c, uint64_t number,
                           uint64_t time_ns)
 {
-    struct alqi_ctf_location location = {
-        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_MOVED | number,
-    };
-
-    return alqi_ctf_write_side(
-        c->writer, alqi_cli_conversion_time_us(c, time_ns), &location);
+    return mark(c, ALQI_SIDE_MOVED, number, time_ns);
 }

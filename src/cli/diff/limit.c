@@ -54,10 +54,8 @@ site_chances(const struct alqi_cli_diff *d)
 
     for (uint32_t i = 0; i < c->n_pairs; i++)
         p[i] = beyond_chance(d, &c->pairs[i].change);
-    if (!alqi_view_holm(p, c->n_pairs)) {
-        alqi_cli_say("out of memory for %u sites", c->n_pairs);
-        exit(ALQI_CLI_UNREADABLE);
-    }
+    if (!alqi_view_holm(p, c->n_pairs))
+        alqi_cli_die("out of memory for %u sites", c->n_pairs);
     return p;
 }
 

@@ -19,11 +19,9 @@ alqi_cli_export_again(struct alqi_cli_input *input, const char *what_needs,
 {
     int fd = alqi_cli_input_again(input), rc;
 
-    if (fd < 0) {
-        alqi_cli_say("%s cannot be read twice, as %s",
-                     alqi_cli_input_name(input), what_needs);
-        return ALQI_CLI_UNREADABLE;
-    }
+    if (fd < 0)
+        return alqi_cli_unreadable("%s cannot be read twice, as %s",
+                                   alqi_cli_input_name(input), what_needs);
     rc = alqi_cli_input_open_fd(fd, alqi_cli_input_name(input), ALQI_CLI_OK,
                                 again);
     if (rc < 0)

@@ -3,8 +3,6 @@
  * The trace's number is random and never 0: two exports of one trace are two
  * traces to a database, and a failed export leaves rows that belong to no
  * trace. The fingerprint says that the two are the same. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/tool/cli.h"
 #include "cli/export/export.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli/analysis/apportion.h"
 #include "cli/tool/cli.h"
 #include "cli/export/export.h"

@@ -167,7 +167,6 @@ alqi_cli_export_memtrace(struct alqi_cli_input *input, FILE *out)
     alqi_base_map_clear(&w.written);
     if (status == ALQ_OK || status == ALQ_EIO) /* which the output says */
         return ALQI_CLI_OK;
-    alqi_cli_say("export: %s: %s", alqi_cli_input_name(input),
-                 alq_status_text(status));
-    return ALQI_CLI_UNREADABLE;
+    return alqi_cli_unreadable("export: %s: %s", alqi_cli_input_name(input),
+                               alq_status_text(status));
 }

@@ -73,10 +73,8 @@ packer_open(struct packer *p, FILE *out, const char *kind)
 {
     *p = (struct packer){.out = out};
     if (deflateInit2(&p->z, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + GZIP,
-                     MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
-        alqi_cli_say("out of memory for the page");
-        exit(ALQI_CLI_UNREADABLE);
-    }
+                     MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+        alqi_cli_die("out of memory for the page");
     p->z.next_out = p->packed;
     p->z.avail_out = sizeof p->packed;
     fprintf(out, "<script type=\"text/plain\" data-kind=%s>", kind);

@@ -82,8 +82,8 @@ finish(struct alqi_cli_page_index *p, struct alqi_cli_input *input)
         error = strerror(errno);
     if (error == NULL)
         return -1;
-    alqi_cli_say("%s: the page's data cannot be made: %s", path, error);
-    return ALQI_CLI_UNREADABLE;
+    return alqi_cli_unreadable("%s: the page's data cannot be made: %s", path,
+                               error);
 }
 
 /* ---- once more, thinned -------------------------------------------------- */

@@ -36,25 +36,6 @@ sample_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p,
     alqi_pb_end(pb, mark);
 }
 
-/* A mapping, with what its locations claim to have. */
-static void
-mapping_put(struct alqi_pb *pb, uint64_t id,
-            const struct alqi_cli_pprof_mapping *m)
-{
-    struct alqi_pb_mapping message = {
-        .id = id,
-        .start = m->start,
-        .limit = m->limit,
-        .file = (uint64_t)m->file,
-        .build_id = (uint64_t)m->build_id,
-        .has_functions = m->has_functions,
-        .has_files = m->has_files,
-        .has_lines = m->has_lines,
-    };
-
-    alqi_pb_mapping(pb, &message);
-}
-
 /* A location and its lines; one without lines is looked up by the reader. */
 static void
 location_put(struct alqi_pb *pb, uint64_t id,
@@ -73,8 +54,12 @@ location_put(struct alqi_pb *pb, uint64_t id,
 static void
 tables_put(struct alqi_pb *pb, const struct alqi_cli_pprof_tables *t)
 {
-    for (uint32_t i = 0; i < t->n_mappings; i++)
-        mapping_put(pb, i + 1, &t->mappings[i]);
+    for (uint32_t i = 0; i < t->n_mappings; i++) {
+        struct alqi_pb_mapping m = t->mappings[i];
+
+        m.id = i + 1;
+        alqi_pb_mapping(pb, &m);
+    }
     for (uint32_t i = 0; i < t->n_locations; i++)
         location_put(pb, i + 1, t);
     for (uint32_t i = 0; i < t->functions.n; i++) {
@@ -145,10 +130,8 @@ alqi_cli_pprof_write(const struct alqi_cli_pprof *p, FILE *out)
     uint64_t n;
 
     profile_put(&pb, alqi_cli_pprof_message(p));
-    if (pb.is_short || !gzip_put(&pb, out)) {
-        alqi_cli_say("out of memory to write the profile");
-        exit(ALQI_CLI_UNREADABLE);
-    }
+    if (pb.is_short || !gzip_put(&pb, out))
+        alqi_cli_die("out of memory to write the profile");
     n = pb.n;
     alqi_pb_free(&pb);
     return n;

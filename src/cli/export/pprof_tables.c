@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/read/notes.h"
 #include "cli/export/pprof_tables.h"
@@ -17,16 +16,6 @@ enum { NO_MODULE = -1, MAIN_PROGRAM = 1 };
 
 /* What is known of all frames of a location. */
 enum { FUNCTIONS = 1, FILES = 2, LINES = 4, UNUSED = 0xFF };
-
-/* Enters a key; without memory the command ends. */
-static void
-enter(struct alqi_base_map *map, uint64_t key, uint64_t value)
-{
-    if (alqi_base_map_put(map, key, value))
-        return;
-    alqi_cli_say("out of memory for a table of the profile");
-    exit(ALQI_CLI_UNREADABLE);
-}
 
 /* ---- strings and functions ------------------------------------------- */
 
@@ -64,8 +53,7 @@ alqi_cli_pprof_function(const struct alqi_cli_pprof_tables *t, uint32_t index)
 
 /* Identifier of a new one. */
 static uint64_t
-mapping_new(struct alqi_cli_pprof_tables *t,
-            const struct alqi_cli_pprof_mapping *m)
+mapping_new(struct alqi_cli_pprof_tables *t, const struct alqi_pb_mapping *m)
 {
     t->mappings =
         alqi_cli_grow(t->mappings, t->n_mappings, sizeof *t->mappings);
@@ -74,12 +62,11 @@ mapping_new(struct alqi_cli_pprof_tables *t,
 }
 
 /* A mapping of the module, not entered yet. */
-static struct alqi_cli_pprof_mapping
+static struct alqi_pb_mapping
 mapping_make(struct alqi_cli_pprof_tables *t,
              const struct alqi_cli_module_note *note)
 {
-    struct alqi_cli_pprof_mapping m = {.start = note->start,
-                                       .limit = note->end};
+    struct alqi_pb_mapping m = {.start = note->start, .limit = note->end};
 
     m.file = string_of(t, note->path);
     m.build_id = string_of(t, note->build_id);
@@ -90,14 +77,14 @@ mapping_make(struct alqi_cli_pprof_tables *t,
 static uint64_t
 mapping_of(struct alqi_cli_pprof_tables *t, int module)
 {
-    struct alqi_cli_pprof_mapping m;
+    struct alqi_pb_mapping m;
     uint64_t id;
 
     if (alqi_base_map_get(&t->mapping_of_module, (uint64_t)module, &id))
         return id;
     m = mapping_make(t, &t->analysis->notes.modules[module]);
     id = mapping_new(t, &m);
-    enter(&t->mapping_of_module, (uint64_t)module, id);
+    alqi_cli_map_put(&t->mapping_of_module, (uint64_t)module, id);
     return id;
 }
 
@@ -108,12 +95,12 @@ main_program(struct alqi_cli_pprof_tables *t)
 {
     struct alqi_cli_analysis *a = t->analysis;
     uint32_t name = alqi_cli_names_intern(a->names, a->info->executable);
-    struct alqi_cli_pprof_mapping m = {.file = string_of(t, name)};
+    struct alqi_pb_mapping m = {.file = string_of(t, name)};
 
     for (uint32_t i = 0; i < a->notes.n_modules; i++)
         if (a->notes.modules[i].path == name) {
             m = mapping_make(t, &a->notes.modules[i]);
-            enter(&t->mapping_of_module, i, MAIN_PROGRAM);
+            alqi_cli_map_put(&t->mapping_of_module, i, MAIN_PROGRAM);
             break;
         }
     mapping_new(t, &m);
@@ -223,7 +210,7 @@ alqi_cli_pprof_location(struct alqi_cli_pprof_tables *t, uint64_t code)
     if (alqi_base_map_get(&t->location_of_code, code, &id))
         return id;
     id = location_make(t, code);
-    enter(&t->location_of_code, code, id);
+    alqi_cli_map_put(&t->location_of_code, code, id);
     return id;
 }
 

@@ -17,22 +17,12 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "cli/analysis/analysis.h"
+#include "wire/pb_profile.h"
 
 /* A row of tables->functions. */
 struct alqi_cli_pprof_function {
     uint32_t name; /* string */
     uint32_t file; /* string */
-};
-
-struct alqi_cli_pprof_mapping {
-    uint64_t start;   /* address where the file's first byte lies */
-    uint64_t limit;   /* where it ends */
-    int64_t file;     /* string */
-    int64_t build_id; /* string, hexadecimal */
-    /* these three are written by tables_finish() */
-    bool has_functions;
-    bool has_files;
-    bool has_lines; /* and inlined calls */
 };
 
 struct alqi_cli_pprof_line {
@@ -56,7 +46,8 @@ struct alqi_cli_pprof_tables {
     struct alqi_base_intern functions;
     struct alqi_cli_pprof_location *locations;
     struct alqi_cli_pprof_line *lines; /* of all locations, in their order */
-    struct alqi_cli_pprof_mapping *mappings;
+    /* without ids; what they have is written by tables_finish() */
+    struct alqi_pb_mapping *mappings;
     uint32_t n_locations, n_lines, n_mappings;
     /* keys of entries to their identifier */
     struct alqi_base_map location_of_code;

@@ -6,8 +6,6 @@
 #ifndef ALQI_CLI_EXPORT_SQL_H
 #define ALQI_CLI_EXPORT_SQL_H
 
-#include <stdio.h>
-
 #include "cli/analysis/analysis.h"
 #include "cli/tool/web.h"
 

@@ -214,9 +214,8 @@ trace_check(struct database *d, const struct alqi_cli_sql_rows *rows)
     }
     if (d->sql->is_forced || strtoull(answer.text, NULL, 10) == 0)
         return -1;
-    alqi_cli_say("export: %s has this trace already; -f adds it once more",
-                 d->public);
-    return ALQI_CLI_FINDING;
+    return alqi_cli_finding(
+        "export: %s has this trace already; -f adds it once more", d->public);
 }
 
 /* Checks, sends all rows, and the trace's own last. Batches are closed on every

@@ -107,10 +107,7 @@ is_new(struct alqi_base_map *map, uint64_t number)
 {
     bool is;
 
-    if (alqi_base_map_at(map, number, &is) == NULL) {
-        alqi_cli_say("out of memory for %zu names", map->n_used);
-        exit(ALQI_CLI_UNREADABLE);
-    }
+    alqi_cli_map_at(map, number, &is);
     return is;
 }
 

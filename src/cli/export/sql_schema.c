@@ -6,7 +6,6 @@
  * examples/fleet/schema.sql. */
 #include <string.h>
 
-#include "base/base.h"
 #include "cli/export/sql.h"
 #include "cli/tool/memory.h"
 

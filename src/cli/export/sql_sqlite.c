@@ -36,8 +36,8 @@ struct database {
 static bool
 fault(const struct database *d, const char *what)
 {
-    alqi_cli_say("export: %s: %s: %s", d->path, what, sqlite3_errmsg(d->db));
-    return false;
+    return alqi_cli_refuse("export: %s: %s: %s", d->path, what,
+                           sqlite3_errmsg(d->db));
 }
 
 /* Runs statements; false, and said. */
@@ -157,11 +157,11 @@ is_ours(const struct database *d)
         return true;
     if (id == APPLICATION_ID && schema == ALQI_CLI_SQL_SCHEMA)
         return true;
-    alqi_cli_say(id == APPLICATION_ID
-                     ? "export: %s was made by another version of aliquot"
-                     : "export: %s is not a database that aliquot made",
-                 d->path);
-    return false;
+    return alqi_cli_refuse(
+        id == APPLICATION_ID
+            ? "export: %s was made by another version of aliquot"
+            : "export: %s is not a database that aliquot made",
+        d->path);
 }
 
 /* -1 to go on. */
@@ -175,9 +175,8 @@ trace_check(const struct database *d, const struct alqi_cli_sql_rows *rows)
              (long long)rows->fingerprint);
     if (rows->sql->is_forced || number_ask(d, sql) <= 0)
         return -1;
-    alqi_cli_say("export: %s has this trace already; -f adds it once more",
-                 d->path);
-    return ALQI_CLI_FINDING;
+    return alqi_cli_finding(
+        "export: %s has this trace already; -f adds it once more", d->path);
 }
 
 /* One transaction. IMMEDIATE takes the write lock before anything is read, so
@@ -279,8 +278,8 @@ file_place(const char *temporary, const char *path, bool is_forced)
             "export: %s is not a regular file: use -o - to write to it", path);
         return ALQI_CLI_USAGE;
     }
-    alqi_cli_say("export: cannot create %s: %s", path, strerror(errno));
-    return ALQI_CLI_UNREADABLE;
+    return alqi_cli_unreadable("export: cannot create %s: %s", path,
+                               strerror(errno));
 }
 
 /* Copies the database to standard output, or to a compressed file. -1, or the
@@ -294,10 +293,9 @@ file_copy(const char *temporary, const char *path, bool is_forced)
     size_t n;
     int rc;
 
-    if (in == NULL) {
-        alqi_cli_say("export: cannot read %s: %s", temporary, strerror(errno));
-        return ALQI_CLI_UNREADABLE;
-    }
+    if (in == NULL)
+        return alqi_cli_unreadable("export: cannot read %s: %s", temporary,
+                                   strerror(errno));
     rc = alqi_cli_output_open(&out, path, is_forced);
     if (rc < 0) {
         while ((n = fread(buffer, 1, sizeof buffer, in)) > 0 &&

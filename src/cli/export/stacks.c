@@ -12,6 +12,7 @@
 #include "cli/analysis/apportion.h"
 #include "cli/tool/cli.h"
 #include "cli/export/stacks.h"
+#include "wire/code.h"
 
 /* The number of a frame, which is new or known: its key is its names, its line
  * and its module. */
@@ -228,7 +229,7 @@ alqi_cli_export_frame_text(char *out, size_t capacity,
 {
     const struct alqi_cli_frame *f = &frame->frame;
     const char *function = alqi_cli_names_text(names, f->function);
-    uint64_t address = alqi_cli_export_address(frame);
+    uint64_t address = alqi_code_address(frame->code);
 
     if (f->file != ALQI_CLI_NO_NAME && f->line > 0)
         snprintf(out, capacity, "0x%" PRIX64 ": %s (%s:%d)", address, function,

@@ -13,7 +13,6 @@
 
 #include "base/intern.h"
 #include "cli/analysis/analysis.h"
-#include "wire/code.h"
 
 struct alqi_cli_export_frame {
     struct alqi_cli_frame frame;
@@ -60,14 +59,6 @@ alqi_cli_export_source(const struct alqi_cli_frame *frame)
 {
     return frame->file == frame->module && frame->line <= 0 ? ALQI_CLI_NO_NAME
                                                             : frame->file;
-}
-
-/* An address that the frame was seen at: codes also tell which of several
- * modules lay there (wire/code.h). */
-static inline uint64_t
-alqi_cli_export_address(const struct alqi_cli_export_frame *frame)
-{
-    return alqi_code_address(frame->code);
 }
 
 /* Two names (names.c cuts them at 2047 bytes) with something around them. */

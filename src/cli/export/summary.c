@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli/analysis/apportion.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/page.h"
@@ -94,7 +93,7 @@ policy(const struct alqi_cli_summary *s)
     if (s->has_app)
         fprintf(s->out, "script-src 'sha256-%s' 'wasm-unsafe-eval'; ",
                 alqi_cli_page_script_hash);
-    fprintf(s->out, "style-src '%s'", alqi_cli_summary_style_hash);
+    fprintf(s->out, "style-src 'sha256-%s'", alqi_cli_page_summary_hash);
     if (s->has_app)
         fprintf(s->out,
                 " 'sha256-%s'; img-src data:", alqi_cli_page_style_hash);
@@ -136,7 +135,7 @@ head(const struct alqi_cli_summary *s, const char *title)
           s->out);
     alqi_cli_summary_text(s->out, title, TITLE_COLUMNS);
     fprintf(s->out, "</title>\n<style%s>%s</style>\n",
-            s->has_app ? " id=summary-style" : "", alqi_cli_summary_style);
+            s->has_app ? " id=summary-style" : "", alqi_cli_page_summary);
     if (s->has_app)
         fprintf(s->out, "<style id=app-style media=\"not all\">%s</style>\n",
                 alqi_cli_page_style);

@@ -32,10 +32,6 @@ void alqi_cli_summary_text(FILE *out, const char *text, size_t columns);
 void alqi_cli_summary_bytes(FILE *out, int64_t whole);
 void alqi_cli_summary_objects(FILE *out, int64_t whole);
 
-/* The style sheet and its hash, for the page's policy. */
-extern const char alqi_cli_summary_style[];
-extern const char alqi_cli_summary_style_hash[];
-
 void alqi_cli_summary_timeline(const struct alqi_cli_summary *summary);
 void alqi_cli_summary_sites(const struct alqi_cli_summary *summary);
 

@@ -4,7 +4,6 @@
  * beside it as text. The area is that of the analysis's timeline, one step of
  * it after the other; the axis ends at a round number above the highest one. */
 #include <inttypes.h>
-#include <math.h>
 
 #include "cli/export/summary.h"
 #include "cli/tool/text.h"

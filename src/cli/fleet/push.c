@@ -565,10 +565,9 @@ file_hold(const struct push *p, char *path, size_t n)
 
     if (p->pid == 0)
         return -1;
-    if (fd < 0) {
-        alqi_cli_say("push: cannot open %s: %s", path, strerror(errno));
-        return ALQI_CLI_UNREADABLE;
-    }
+    if (fd < 0)
+        return alqi_cli_unreadable("push: cannot open %s: %s", path,
+                                   strerror(errno));
     snprintf(path, n, "/proc/self/fd/%d", fd);
     return -1;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/export/pprof_profile.h"
 #include "cli/fleet/push.h"
@@ -40,14 +41,7 @@ enum {
     MAPPING_LIMIT = 2,
     MAPPING_FILE = 4,
     MAPPING_ATTRIBUTES = 5,
-    LOCATION_MAPPING = 1,
-    LOCATION_ADDRESS = 2,
     LOCATION_LINES = 3,
-    LINE_FUNCTION = 1,
-    LINE_LINE = 2,
-    FUNCTION_NAME = 1,
-    FUNCTION_SYSTEM_NAME = 2,
-    FUNCTION_FILE = 3,
     STACK_LOCATIONS = 1,
     ATTRIBUTE_KEY = 1,
     ATTRIBUTE_VALUE = 2,
@@ -58,8 +52,6 @@ enum {
     PROFILE_PERIOD_TYPE = 5,
     PROFILE_PERIOD = 6,
     PROFILE_ID = 7,
-    TYPE_TYPE = 1,
-    TYPE_UNIT = 2,
     SAMPLE_STACK = 1,
     SAMPLE_VALUES = 4
 };
@@ -85,12 +77,9 @@ functions_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
     for (uint32_t i = 0; i < p->tables.functions.n; i++) {
         struct alqi_cli_pprof_function f =
             alqi_cli_pprof_function(&p->tables, i);
-        size_t mark = alqi_pb_begin(pb, DICTIONARY_FUNCTIONS);
+        const uint64_t names[] = {f.name, f.name, f.file};
 
-        alqi_pb_int(pb, FUNCTION_NAME, f.name);
-        alqi_pb_int(pb, FUNCTION_SYSTEM_NAME, f.name);
-        alqi_pb_int(pb, FUNCTION_FILE, f.file);
-        alqi_pb_end(pb, mark);
+        alqi_pb_record(pb, DICTIONARY_FUNCTIONS, names, ALQI_COUNT_OF(names));
     }
 }
 
@@ -100,11 +89,10 @@ lines_put(struct alqi_pb *pb, const struct alqi_cli_pprof_tables *t,
           const struct alqi_cli_pprof_location *l)
 {
     for (uint32_t i = l->first_line; i < l->first_line + l->n_lines; i++) {
-        size_t mark = alqi_pb_begin(pb, LOCATION_LINES);
+        const uint64_t line[] = {t->lines[i].function,
+                                 (uint64_t)t->lines[i].line};
 
-        alqi_pb_uint(pb, LINE_FUNCTION, t->lines[i].function);
-        alqi_pb_int(pb, LINE_LINE, t->lines[i].line);
-        alqi_pb_end(pb, mark);
+        alqi_pb_record(pb, LOCATION_LINES, line, ALQI_COUNT_OF(line));
     }
 }
 
@@ -115,10 +103,10 @@ locations_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
     empty_put(pb, DICTIONARY_LOCATIONS);
     for (uint32_t i = 0; i < p->tables.n_locations; i++) {
         const struct alqi_cli_pprof_location *l = &p->tables.locations[i];
+        const uint64_t place[] = {l->mapping, l->address};
         size_t mark = alqi_pb_begin(pb, DICTIONARY_LOCATIONS);
 
-        alqi_pb_uint(pb, LOCATION_MAPPING, l->mapping);
-        alqi_pb_uint(pb, LOCATION_ADDRESS, l->address);
+        alqi_pb_numbers(pb, place, ALQI_COUNT_OF(place));
         lines_put(pb, &p->tables, l);
         alqi_pb_end(pb, mark);
     }
@@ -133,12 +121,12 @@ mappings_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 
     empty_put(pb, DICTIONARY_MAPPINGS);
     for (uint32_t i = 0; i < p->tables.n_mappings; i++) {
-        const struct alqi_cli_pprof_mapping *m = &p->tables.mappings[i];
+        const struct alqi_pb_mapping *m = &p->tables.mappings[i];
         size_t mark = alqi_pb_begin(pb, DICTIONARY_MAPPINGS);
 
         alqi_pb_uint(pb, MAPPING_START, m->start);
         alqi_pb_uint(pb, MAPPING_LIMIT, m->limit);
-        alqi_pb_int(pb, MAPPING_FILE, m->file);
+        alqi_pb_uint(pb, MAPPING_FILE, m->file);
         if (m->build_id != 0) {
             n_attributes++;
             alqi_pb_uints(pb, MAPPING_ATTRIBUTES, &n_attributes, 1);
@@ -154,7 +142,7 @@ attributes_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 {
     empty_put(pb, DICTIONARY_ATTRIBUTES);
     for (uint32_t i = 0; i < p->tables.n_mappings; i++) {
-        int64_t build_id = p->tables.mappings[i].build_id;
+        uint64_t build_id = p->tables.mappings[i].build_id;
         size_t mark, value;
 
         if (build_id == 0)
@@ -162,7 +150,8 @@ attributes_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
         mark = alqi_pb_begin(pb, DICTIONARY_ATTRIBUTES);
         alqi_pb_uint(pb, ATTRIBUTE_KEY, p->tables.strings.n); /* the last one */
         value = alqi_pb_begin(pb, ATTRIBUTE_VALUE);
-        alqi_pb_text(pb, ANY_STRING, alqi_cli_pprof_text(&p->tables, build_id));
+        alqi_pb_text(pb, ANY_STRING,
+                     alqi_cli_pprof_text(&p->tables, (int64_t)build_id));
         alqi_pb_end(pb, value);
         alqi_pb_end(pb, mark);
     }
@@ -209,11 +198,9 @@ static void
 type_put(struct alqi_pb *pb, unsigned field,
          const struct alqi_cli_pprof_type *type)
 {
-    size_t mark = alqi_pb_begin(pb, field);
+    const uint64_t names[] = {(uint64_t)type->type, (uint64_t)type->unit};
 
-    alqi_pb_int(pb, TYPE_TYPE, type->type);
-    alqi_pb_int(pb, TYPE_UNIT, type->unit);
-    alqi_pb_end(pb, mark);
+    alqi_pb_record(pb, field, names, ALQI_COUNT_OF(names));
 }
 
 /* The samples whose value of that type is not 0; returns how many. */
@@ -351,10 +338,8 @@ alqi_cli_push_otlp(const struct alqi_cli_push_window *w,
     body->n_stacks = alqi_cli_pprof_message(pprof)->n_samples;
     body->most_stacks = body->n_stacks;
     alqi_cli_pprof_drop(pprof);
-    if (pb.is_short) {
-        alqi_cli_say("out of memory for a profile");
-        exit(ALQI_CLI_UNREADABLE);
-    }
+    if (pb.is_short)
+        alqi_cli_die("out of memory for a profile");
     body->bytes = pb.bytes;
     body->n_bytes = body->n_profile_bytes = pb.n;
     return body->n_stacks > 0;

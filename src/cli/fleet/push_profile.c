@@ -162,10 +162,8 @@ alqi_cli_push_parca(const struct alqi_cli_push_window *w,
                      "labels", "labels", labels_make(w), "samples", samples);
     body->bytes = json_dumps(root, JSON_COMPACT);
     json_decref(root);
-    if (body->bytes == NULL) {
-        alqi_cli_say("out of memory for a profile");
-        exit(ALQI_CLI_UNREADABLE);
-    }
+    if (body->bytes == NULL)
+        alqi_cli_die("out of memory for a profile");
     body->n_bytes = strlen(body->bytes);
     return body->n_stacks > 0;
 }

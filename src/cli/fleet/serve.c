@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/http.h"
 #include "cli/fleet/metrics.h"

@@ -52,8 +52,8 @@ struct alqi_cli_gc_events {
 static int
 damaged(const struct alqi_cli_gc_events *in, const char *why)
 {
-    alqi_cli_say("%s: damaged at byte %" PRIu64 ": %s", in->path, in->at, why);
-    return ALQI_CLI_UNREADABLE;
+    return alqi_cli_unreadable("%s: damaged at byte %" PRIu64 ": %s", in->path,
+                               in->at, why);
 }
 
 /* Reads up to n bytes; returns how many there are. -1: the file cannot be
@@ -285,10 +285,10 @@ header_take(struct alqi_cli_gc_events *in)
     }
     if (alqi_cli_unpack_damage(in->unpack)[0] != '\0')
         why = alqi_cli_unpack_damage(in->unpack);
-    alqi_cli_say("%s is not a readable recording of a collector: %s; one is "
-                 "made with ALIQUOT_GC_TRACE=FILE or alq_gc_trace_start(3)",
-                 in->path, why);
-    return ALQI_CLI_UNREADABLE;
+    return alqi_cli_unreadable(
+        "%s is not a readable recording of a collector: %s; one is "
+        "made with ALIQUOT_GC_TRACE=FILE or alq_gc_trace_start(3)",
+        in->path, why);
 }
 
 int

@@ -4,7 +4,6 @@
  * and picks the writer: json.c or summary.c. What could be read before damage
  * is written all the same; the exit status shows the damage. */
 #include <stdbool.h>
-#include <string.h>
 
 #include "cli/tool/cli.h"
 #include "cli/gc/gc_trace.h"

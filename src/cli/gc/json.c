@@ -5,7 +5,6 @@
  * microseconds since the recording began. */
 #include <inttypes.h>
 
-#include "cli/tool/cli.h"
 #include "cli/tool/json.h"
 #include "cli/gc/gc_trace.h"
 

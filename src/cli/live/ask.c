@@ -23,7 +23,6 @@
 #include "cli/tool/cli.h"
 #include "cli/live/control.h"
 #include "cli/tool/proc.h"
-#include "cli/tool/text.h"
 #include "wire/request.h"
 #include "wire/side.h"
 
@@ -38,11 +37,9 @@ alqi_cli_pid_take(void *to, const char *verb, const char *value)
     char *end;
     long pid = strtol(value, &end, 10);
 
-    if (*end != '\0' || end == value || pid <= 0 || pid > 1 << 30) {
-        alqi_cli_say("%s: --pid %s: write the number of a process", verb,
-                     value);
-        return false;
-    }
+    if (*end != '\0' || end == value || pid <= 0 || pid > 1 << 30)
+        return alqi_cli_refuse("%s: --pid %s: write the number of a process",
+                               verb, value);
     *(pid_t *)to = (pid_t)pid;
     return true;
 }
@@ -95,11 +92,9 @@ say_silent(const struct alqi_cli_target *t)
 {
     bool is_known;
 
-    if (t->pid == 0) {
-        alqi_cli_say("%s: no answer from the control socket %s: %s", t->verb,
-                     t->control, strerror(errno));
-        return ALQI_CLI_FINDING;
-    }
+    if (t->pid == 0)
+        return alqi_cli_finding("%s: no answer from the control socket %s: %s",
+                                t->verb, t->control, strerror(errno));
     if (has_mapped(t->pid, "/libaliquot.so", &is_known) || t->is_heap)
         alqi_cli_say("%s: the heap of process %d has no control socket: start "
                      "it with ALIQUOT_CONTROL=1, or with 'aliquot record "
@@ -133,16 +128,15 @@ target_check(const struct alqi_cli_target *t)
                    ? -1
                    : alqi_cli_usage(t->verb, "%s: which process? Give -p PID",
                                     t->verb);
-    if (!alqi_cli_proc_owner(t->pid, &uid)) {
-        alqi_cli_say("%s: there is no process %d", t->verb, (int)t->pid);
-        return ALQI_CLI_FINDING;
-    }
+    if (!alqi_cli_proc_owner(t->pid, &uid))
+        return alqi_cli_finding("%s: there is no process %d", t->verb,
+                                (int)t->pid);
     if (geteuid() == 0 || geteuid() == uid)
         return -1;
-    alqi_cli_say("%s: process %d is %s's: only that user and root may control "
-                 "it",
-                 t->verb, (int)t->pid, user_name(uid));
-    return ALQI_CLI_FINDING;
+    return alqi_cli_finding(
+        "%s: process %d is %s's: only that user and root may control "
+        "it",
+        t->verb, (int)t->pid, user_name(uid));
 }
 
 /* ---- the connection ------------------------------------------------------ */
@@ -164,12 +158,11 @@ address_make(const struct alqi_cli_target *t, struct sockaddr_un *a,
     else if (strlen(t->control) < sizeof a->sun_path)
         strcpy(a->sun_path, t->control);
     bytes = strlen(a->sun_path);
-    if (bytes == 0) {
-        alqi_cli_say("%s: --control: a path, or '@' and a name, of at most "
-                     "107 bytes",
-                     t->verb);
-        return false;
-    }
+    if (bytes == 0)
+        return alqi_cli_refuse(
+            "%s: --control: a path, or '@' and a name, of at most "
+            "107 bytes",
+            t->verb);
     *n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + bytes);
     if (a->sun_path[0] == '@')
         a->sun_path[0] = '\0';
@@ -192,9 +185,9 @@ peer_check(const struct alqi_cli_target *t, int fd)
     if ((t->pid == 0 || peer.pid == t->pid) &&
         (peer.uid == uid || peer.uid == 0 || (t->pid == 0 && uid == 0)))
         return true;
-    alqi_cli_say("%s: process %d of %s listens in its place; nothing was sent",
-                 t->verb, (int)peer.pid, user_name(peer.uid));
-    return false;
+    return alqi_cli_refuse(
+        "%s: process %d of %s listens in its place; nothing was sent", t->verb,
+        (int)peer.pid, user_name(peer.uid));
 }
 
 /* Sends the request and reads a line into reply; false with errno. The wait is
@@ -232,7 +225,7 @@ attempt(const struct alqi_cli_target *t, const char *request, char *reply)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un address;
     int rc = -2;
-    socklen_t n;
+    socklen_t n = 0;
 
     if (fd >= 0 && !address_make(t, &address, &n))
         rc = ALQI_CLI_USAGE;
@@ -291,6 +284,5 @@ alqi_cli_ask(const struct alqi_cli_target *t, const char *request,
         snprintf(text, sizeof text,
                  "it answers what this command does not "
                  "understand");
-    alqi_cli_say("%s: %s", t->verb, text);
-    return ALQI_CLI_FINDING;
+    return alqi_cli_finding("%s: %s", t->verb, text);
 }

@@ -64,16 +64,6 @@ const struct alqi_cli_option alqi_cli_rate_options[] = {
 /* ---- what is printed -------------------------------------------------------
  */
 
-/* The number behind a key of the reply; 0 without it. */
-static double
-number(const char *reply, const char *key)
-{
-    char value[64];
-
-    return alqi_side_get(reply, key, value, sizeof value) ? strtod(value, NULL)
-                                                          : 0;
-}
-
 /* A line for each kind of loss that has happened. */
 static void
 losses_print(const char *reply)
@@ -89,8 +79,9 @@ losses_print(const char *reply)
     };
 
     for (size_t i = 0; i < ALQI_COUNT_OF(losses); i++)
-        if (number(reply, losses[i].key) > 0)
-            printf("%.0f %s\n", number(reply, losses[i].key), losses[i].text);
+        if (alqi_side_get_real(reply, losses[i].key) > 0)
+            printf("%.0f %s\n", alqi_side_get_real(reply, losses[i].key),
+                   losses[i].text);
 }
 
 /* The process's number, or the socket's name. */
@@ -103,13 +94,13 @@ who_print(const struct alqi_cli_target *t)
         printf("%s", alqi_cli_shown(t->control).text);
 }
 
-/* "starting" is a state of a process that has not allocated since the
- * request. */
-void
-alqi_cli_state_print(const struct alqi_cli_target *t, const char *reply)
+/* One line for people of such a reply. "starting" is a state of a process
+ * that has not allocated since the request. */
+static void
+state_print(const struct alqi_cli_target *t, const char *reply)
 {
     char state[32] = "?", file[PATH_BYTES] = "", note[500] = "";
-    double rate = number(reply, "rate");
+    double rate = alqi_side_get_real(reply, "rate");
 
     alqi_side_get(reply, "state", state, sizeof state);
     alqi_side_get(reply, "file", file, sizeof file);
@@ -126,7 +117,7 @@ alqi_cli_state_print(const struct alqi_cli_target *t, const char *reply)
                         : ALQI_DEFAULT_INTERVAL_TEXT " KiB");
     else
         printf(": %s, %.0f sampled blocks, one in %s, in %s\n",
-               alqi_cli_shown(state).text, number(reply, "samples"),
+               alqi_cli_shown(state).text, alqi_side_get_real(reply, "samples"),
                alqi_cli_text_bytes(ALQI_WORD_BYTES / rate).text,
                alqi_cli_shown(file).text);
     if (note[0] != '\0')
@@ -139,20 +130,20 @@ alqi_cli_state_print(const struct alqi_cli_target *t, const char *reply)
 
 /* Relative to where the user stands, not to where the process does. */
 static bool
-output_put(const char *verb, const char *output, char *request, size_t capacity,
-           size_t n)
+output_put(const char *verb, const char *output, struct alqi_side_line *line)
 {
     char path[PATH_BYTES] = "", full[2 * PATH_BYTES];
+    size_t n = line->n;
 
     if (output[0] != '/' && getcwd(path, sizeof path) == NULL)
         path[0] = '\0';
     snprintf(full, sizeof full, "%s%s%s", path, path[0] != '\0' ? "/" : "",
              output);
-    if (strlen(full) < 1024 &&
-        alqi_side_put(request, capacity, n, "out", full) > n)
+    if (strlen(full) < 1024)
+        alqi_side_text(line, "out", full);
+    if (line->n > n)
         return true;
-    alqi_cli_say("%s: -o %s: too long a path", verb, output);
-    return false;
+    return alqi_cli_refuse("%s: -o %s: too long a path", verb, output);
 }
 
 /* Makes the request's line; a path goes out whole, as the process has another
@@ -162,15 +153,13 @@ alqi_cli_command(const struct alqi_cli_target *t, const char *command,
                  double rate, const char *output,
                  char reply[ALQI_CLI_REPLY_BYTES])
 {
-    char request[4000], value[40];
-    size_t n = alqi_side_put(request, sizeof request, 0, NULL, command);
+    char request[4000];
+    struct alqi_side_line line = ALQI_SIDE_LINE_IN(request);
 
-    if (rate > 0) {
-        snprintf(value, sizeof value, "%.17g", rate);
-        n = alqi_side_put(request, sizeof request, n, "rate", value);
-    }
-    if (output != NULL &&
-        !output_put(t->verb, output, request, sizeof request, n))
+    alqi_side_text(&line, NULL, command);
+    if (rate > 0)
+        alqi_side_real(&line, "rate", rate);
+    if (output != NULL && !output_put(t->verb, output, &line))
         return ALQI_CLI_USAGE;
     return alqi_cli_ask(t, request, reply);
 }
@@ -184,7 +173,7 @@ ask(struct control *c, const char *command)
 
     if (rc >= 0)
         return rc;
-    alqi_cli_state_print(&c->target, reply);
+    state_print(&c->target, reply);
     return ALQI_CLI_OK;
 }
 

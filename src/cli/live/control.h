@@ -55,8 +55,4 @@ int alqi_cli_command(const struct alqi_cli_target *target, const char *command,
  * as it is reached, in path. */
 void alqi_cli_path_here(pid_t pid, const char *file, char *path, size_t n);
 
-/* One line for people of such a reply. */
-void alqi_cli_state_print(const struct alqi_cli_target *target,
-                          const char *reply);
-
 #endif

@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/convert/convert.h"
 #include "cli/live/follow.h"
@@ -341,8 +340,7 @@ exact_read(struct alqi_cli_follow *f)
         fail(f, why);
         if (f->has_analysis) /* of what was read before */
             return ALQI_CLI_FOLLOW_OVER;
-        alqi_cli_say("%s: %s", f->path, why);
-        exit(ALQI_CLI_UNREADABLE);
+        alqi_cli_die("%s: %s", f->path, why);
     }
     (void)recording_take(f, UINT64_MAX);
     f->again_us =

@@ -113,10 +113,8 @@ alqi_cli_recorded(const char *verb, pid_t pid, char *path, size_t n)
 
     snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
     maps = fopen(name, "re");
-    if (maps == NULL && errno == ENOENT) {
-        alqi_cli_say("%s: there is no process %d", verb, (int)pid);
-        return ALQI_CLI_FINDING;
-    }
+    if (maps == NULL && errno == ENOENT)
+        return alqi_cli_finding("%s: there is no process %d", verb, (int)pid);
     errno = 0;
     while (maps != NULL && !is_found && getline(&line, &capacity, maps) > 0)
         is_found = line_look(&f, line);

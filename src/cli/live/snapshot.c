@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/live/control.h"
 #include "cli/convert/convert.h"
@@ -49,12 +48,11 @@ recording_ask(const struct snapshot *s, char *path, size_t n)
     if (rc >= 0)
         return rc;
     alqi_side_get(reply, "file", file, sizeof file);
-    if (file[0] == '\0') {
-        alqi_cli_say("snapshot: nothing is recorded yet; 'aliquot start -p "
-                     "%d' begins",
-                     (int)s->target.pid);
-        return ALQI_CLI_FINDING;
-    }
+    if (file[0] == '\0')
+        return alqi_cli_finding(
+            "snapshot: nothing is recorded yet; 'aliquot start -p "
+            "%d' begins",
+            (int)s->target.pid);
     alqi_cli_path_here(s->target.pid, file, path, n);
     return -1;
 }
@@ -161,10 +159,9 @@ trace_make(const struct snapshot *s, write_fn *write, const void *arg,
     umask(mask);
     snprintf(temporary, sizeof temporary, "%s.XXXXXX", name);
     fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0) {
-        alqi_cli_say("snapshot: cannot create %s: %s", name, strerror(errno));
-        return ALQI_CLI_UNREADABLE;
-    }
+    if (fd < 0)
+        return alqi_cli_unreadable("snapshot: cannot create %s: %s", name,
+                                   strerror(errno));
     fchmod(fd, 0666 & ~mask);
     out = fdopen(fd, "w");
     if (out == NULL) {
@@ -241,10 +238,8 @@ run_heap(const struct snapshot *s, const char *path)
     char name[PATH_MAX], why[256];
     const char *name_made;
 
-    if (!alqi_cli_heap_trace_head(path, &head, why, sizeof why)) {
-        alqi_cli_say("snapshot: %s: %s", path, why);
-        return ALQI_CLI_UNREADABLE;
-    }
+    if (!alqi_cli_heap_trace_head(path, &head, why, sizeof why))
+        return alqi_cli_unreadable("snapshot: %s: %s", path, why);
     name_make(head.executable, head.pid, name, sizeof name);
     name_made = s->output != NULL ? s->output : name;
     return head.version >= 3
@@ -278,10 +273,8 @@ run(const struct snapshot *s, const char *path)
     if (!is_recording(path))
         return run_heap(s, path);
     r = alqi_cli_recording_open(path, why, sizeof why);
-    if (r == NULL) {
-        alqi_cli_say("snapshot: %s: %s", path, why);
-        return ALQI_CLI_UNREADABLE;
-    }
+    if (r == NULL)
+        return alqi_cli_unreadable("snapshot: %s: %s", path, why);
     name_make(alqi_cli_recording_header(r)->executable,
               alqi_cli_recording_header(r)->pid, name, sizeof name);
     rc = trace_make(s, recording_write, r,

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/live/recorded.h"
 #include "cli/tool/text.h"
@@ -149,15 +148,6 @@ alqi_cli_top_tree_renew(struct alqi_cli_top *top)
 
 /* ---- printed pictures ---------------------------------------------------- */
 
-/* How many rows were left out. */
-static void
-more_print(const struct command *c, uint32_t n)
-{
-    fprintf(c->top.term.out, "%s  %u more (--rows=0 shows all)%s\n",
-            alqi_cli_style(&c->top.term, ALQI_CLI_DIM), n,
-            alqi_cli_style(&c->top.term, ALQI_CLI_PLAIN));
-}
-
 /* A picture as a table for people. */
 static void
 text_print(const struct command *c, const struct alqi_cli_top_row *rows,
@@ -171,8 +161,11 @@ text_print(const struct command *c, const struct alqi_cli_top_row *rows,
         alqi_cli_top_draw_nothing(&c->top);
     for (uint32_t i = 0; i < n_shown; i++)
         alqi_cli_top_draw_row(&c->top, &rows[i]);
-    if (n_shown < n_rows)
-        more_print(c, n_rows - n_shown);
+    if (n_shown < n_rows) {
+        alqi_cli_print(&c->top.term, ALQI_CLI_DIM,
+                       "  %u more (--rows=0 shows all)", n_rows - n_shown);
+        fputc('\n', c->top.term.out);
+    }
     fputc('\n', c->top.term.out);
 }
 

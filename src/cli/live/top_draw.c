@@ -15,7 +15,6 @@
 #include "cli/analysis/errors.h"
 #include "cli/convert/codes.h"
 #include "cli/report/draw.h"
-#include "cli/tool/rate.h"
 #include "cli/tool/text.h"
 #include "cli/live/top.h"
 
@@ -127,30 +126,26 @@ head_program(const struct alqi_cli_top *top)
 {
     const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
     int left = top->term.width;
-    char text[400], state[100] = "";
+    char state[100] = "";
 
-    snprintf(text, sizeof text, "%s",
-             p->command[0] != '\0' ? p->command : "[unnamed program]");
-    alqi_cli_draw_fit(&top->term, ALQI_CLI_BOLD, text, &left);
-    if (p->pid != 0) {
-        snprintf(text, sizeof text, " (%d)", (int)p->pid);
-        alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
-    }
-    if (p->proc.age_us > 0) {
-        snprintf(text, sizeof text, ", up %s",
-                 alqi_cli_text_duration((double)p->proc.age_us).text);
-        alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
-    }
+    alqi_cli_draw_text(&top->term, ALQI_CLI_BOLD, &left, "%s",
+                       p->command[0] != '\0' ? p->command
+                                             : "[unnamed program]");
+    if (p->pid != 0)
+        alqi_cli_draw_text(&top->term, ALQI_CLI_PLAIN, &left, " (%d)",
+                           (int)p->pid);
+    if (p->proc.age_us > 0)
+        alqi_cli_draw_text(&top->term, ALQI_CLI_PLAIN, &left, ", up %s",
+                           alqi_cli_text_duration((double)p->proc.age_us).text);
     alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN,
                       p->is_heap ? ", managed heap: " : ", malloc: ", &left);
     what_is_done(p, state, sizeof state);
     alqi_cli_draw_fit(&top->term, state_style(p), state, &left);
     if (top->is_paused)
         alqi_cli_draw_fit(&top->term, ALQI_CLI_WARN, "  [paused]", &left);
-    if (top->n_parts > 1) {
-        snprintf(text, sizeof text, "  %u of %u", top->at + 1, top->n_parts);
-        alqi_cli_draw_fit(&top->term, ALQI_CLI_DIM, text, &left);
-    }
+    if (top->n_parts > 1)
+        alqi_cli_draw_text(&top->term, ALQI_CLI_DIM, &left, "  %u of %u",
+                           top->at + 1, top->n_parts);
     alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "\n");
 }
 
@@ -253,7 +248,7 @@ head_samples(const struct alqi_cli_top *top)
                                         "count"};
     const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
     int left = top->term.width;
-    char text[400], losses[200];
+    char losses[200];
 
     if (p->trouble[0] != '\0') {
         alqi_cli_draw_fit(&top->term, ALQI_CLI_WARN, p->trouble, &left);
@@ -261,25 +256,23 @@ head_samples(const struct alqi_cli_top *top)
         return;
     }
     losses_put(p, losses, sizeof losses);
-    snprintf(text, sizeof text, "%s %s, %s freed",
-             alqi_cli_text_count((double)p->picture.n_allocs).text,
-             is_sampled(p) ? "sampled blocks" : "blocks",
-             alqi_cli_text_count((double)p->picture.n_frees).text);
-    alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, text, &left);
+    alqi_cli_draw_text(&top->term, ALQI_CLI_PLAIN, &left, "%s %s, %s freed",
+                       alqi_cli_text_count((double)p->picture.n_allocs).text,
+                       is_sampled(p) ? "sampled blocks" : "blocks",
+                       alqi_cli_text_count((double)p->picture.n_frees).text);
     alqi_cli_draw_fit(&top->term,
                       p->counts.n_dropped + p->counts.n_lost > 0
                           ? ALQI_CLI_WARN
                           : ALQI_CLI_PLAIN,
                       losses, &left);
-    snprintf(text, sizeof text, "; by %s, %s", sorts[top->sort],
-             top->view == ALQI_CLI_TOP_CALLS
-                 ? "calls from the program down"
-                 : alqi_cli_grouping_name(top->grouping));
-    alqi_cli_draw_fit(&top->term, ALQI_CLI_DIM, text, &left);
-    if (top->filter[0] != '\0') {
-        snprintf(text, sizeof text, "; filter: %s", top->filter);
-        alqi_cli_draw_fit(&top->term, ALQI_CLI_WARN, text, &left);
-    }
+    alqi_cli_draw_text(&top->term, ALQI_CLI_DIM, &left, "; by %s, %s",
+                       sorts[top->sort],
+                       top->view == ALQI_CLI_TOP_CALLS
+                           ? "calls from the program down"
+                           : alqi_cli_grouping_name(top->grouping));
+    if (top->filter[0] != '\0')
+        alqi_cli_draw_text(&top->term, ALQI_CLI_WARN, &left, "; filter: %s",
+                           top->filter);
     alqi_cli_print(&top->term, ALQI_CLI_PLAIN, "\n");
 }
 
@@ -437,11 +430,10 @@ site_draw(const struct alqi_cli_top *top, const struct alqi_cli_top_row *row,
 
     if (indent > left / 2)
         indent = left / 2;
-    snprintf(text, sizeof text, "%*s%s ", indent, "",
-             n->first_child == 0                           ? " "
-             : alqi_cli_top_is_open(&top->tree, row->node) ? "-"
-                                                           : "+");
-    alqi_cli_draw_fit(&top->term, ALQI_CLI_DIM, text, &left);
+    alqi_cli_draw_text(&top->term, ALQI_CLI_DIM, &left, "%*s%s ", indent, "",
+                       n->first_child == 0                           ? " "
+                       : alqi_cli_top_is_open(&top->tree, row->node) ? "-"
+                                                                     : "+");
     if (n->is_mapping)
         alqi_cli_draw_fit(&top->term, ALQI_CLI_PLAIN, ALQI_CLI_MAPPING_NAME " ",
                           &left);

@@ -5,12 +5,10 @@
  * integers with their unit in the key, as in the report's. Nothing is kept
  * between two lines, and a changed meaning raises "schema". */
 #include <inttypes.h>
-#include <jansson.h>
 #include <string.h>
 
 #include "base/base.h"
-#include "cli/analysis/apportion.h"
-#include "cli/tool/cli.h"
+#include "cli/tool/json.h"
 #include "cli/live/top.h"
 
 /* Raised when a member's meaning changes. */
@@ -18,29 +16,13 @@ enum { SCHEMA = 1 };
 
 #define US_A_SECOND 1e6
 
-/* A quantity, rounded. */
-static void
-put(json_t *object, const char *key, double value)
-{
-    json_object_set_new_nocheck(object, key,
-                                json_integer(alqi_cli_whole(value)));
-}
-
-/* A number of things; beyond 2^63 it would be negative. */
-static void
-put_count(json_t *object, const char *key, uint64_t value)
-{
-    json_object_set_new_nocheck(object, key, json_integer((json_int_t)value));
-}
-
 /* null for what is not known. */
 static void
 put_text(json_t *object, const char *key, const char *text)
 {
     json_t *value = text[0] != '\0' ? json_string(text) : NULL;
 
-    json_object_set_new_nocheck(object, key,
-                                value != NULL ? value : json_null());
+    alqi_cli_json_set(object, key, value != NULL ? value : json_null());
 }
 
 /* An estimate, its standard error, and its interval. */
@@ -50,13 +32,13 @@ put_estimate(json_t *o, const char *key, double estimate, double error,
 {
     char name[64];
 
-    put(o, key, estimate);
+    alqi_cli_json_put_whole(o, key, estimate);
     snprintf(name, sizeof name, "%s_stderr", key);
-    put(o, name, error);
+    alqi_cli_json_put_whole(o, name, error);
     snprintf(name, sizeof name, "%s_low", key);
-    put(o, name, x->low);
+    alqi_cli_json_put_whole(o, name, x->low);
     snprintf(name, sizeof name, "%s_high", key);
-    put(o, name, x->high);
+    alqi_cli_json_put_whole(o, name, x->high);
 }
 
 /* The bytes of a sum, each figure times `scale`. */
@@ -85,10 +67,10 @@ put_figures(json_t *o, const struct alqi_cli_top_part *p,
     put_bytes(o, "live_bytes", p, &f->live, 1);
     put_estimate(o, "live_objects", f->live.objects,
                  alqi_cli_stderr(f->live.objects_var), &blocks);
-    put_count(o, "live_sampled_blocks", f->live.n_blocks);
+    alqi_cli_json_count(o, "live_sampled_blocks", f->live.n_blocks);
     put_bytes(o, "peak_bytes", p, &f->peak, 1);
     put_bytes(o, "allocated_bytes", p, &f->allocated, 1);
-    put_count(o, "sampled_blocks", f->allocated.n_blocks);
+    alqi_cli_json_count(o, "sampled_blocks", f->allocated.n_blocks);
     put_bytes(o, "allocated_bytes_per_s", p, &f->recent, s > 0 ? 1 / s : 0);
 }
 
@@ -104,10 +86,10 @@ row_make(const struct alqi_cli_top *top, const struct alqi_cli_top_row *row)
     put_text(o, "function", alqi_cli_names_text(names, n->frame.function));
     put_text(o, "file", alqi_cli_names_text(names, n->frame.file));
     if (n->frame.line > 0)
-        put_count(o, "line", (uint64_t)n->frame.line);
+        alqi_cli_json_count(o, "line", (uint64_t)n->frame.line);
     put_text(o, "module", alqi_cli_names_text(names, n->frame.module));
-    json_object_set_new_nocheck(o, "is_mapping", json_boolean(n->is_mapping));
-    put_count(o, "depth", row->depth);
+    alqi_cli_json_set(o, "is_mapping", json_boolean(n->is_mapping));
+    alqi_cli_json_count(o, "depth", row->depth);
     put_figures(o, p, &n->figures);
     return o;
 }
@@ -116,21 +98,21 @@ row_make(const struct alqi_cli_top *top, const struct alqi_cli_top_row *row)
 static void
 put_process(json_t *o, const struct alqi_cli_top_part *p)
 {
-    put_count(o, "pid", p->pid > 0 ? (uint64_t)p->pid : 0);
+    alqi_cli_json_count(o, "pid", p->pid > 0 ? (uint64_t)p->pid : 0);
     put_text(o, "program", p->command);
     put_text(o, "heap", p->is_heap ? "managed" : "malloc");
     put_text(o, "state", p->is_gone ? "ended" : p->state);
     put_text(o, "trouble", p->trouble);
     put_text(o, "recording", p->path);
-    put_count(o, "age_us", p->proc.age_us);
-    put_count(o, "rss_bytes", p->proc.rss_bytes);
+    alqi_cli_json_count(o, "age_us", p->proc.age_us);
+    alqi_cli_json_count(o, "rss_bytes", p->proc.rss_bytes);
     if (p->is_heap)
-        put_count(o, "heap_bytes", p->heap_bytes);
+        alqi_cli_json_count(o, "heap_bytes", p->heap_bytes);
     if (p->rate > 0)
-        put(o, "interval_bytes", ALQI_WORD_BYTES / p->rate);
-    put_count(o, "dropped_samples", p->counts.n_dropped);
-    put_count(o, "lost_frees", p->counts.n_lost);
-    put_count(o, "window_us", p->recent_us);
+        alqi_cli_json_put_whole(o, "interval_bytes", ALQI_WORD_BYTES / p->rate);
+    alqi_cli_json_count(o, "dropped_samples", p->counts.n_dropped);
+    alqi_cli_json_count(o, "lost_frees", p->counts.n_lost);
+    alqi_cli_json_count(o, "window_us", p->recent_us);
 }
 
 /* Without a picture there are no figures, but the process and its state. */
@@ -141,18 +123,18 @@ alqi_cli_top_json(const struct alqi_cli_top *top,
     const struct alqi_cli_top_part *p = alqi_cli_top_now(top);
     json_t *o = json_object(), *sites = json_array();
 
-    put_count(o, "schema", SCHEMA);
+    alqi_cli_json_count(o, "schema", SCHEMA);
     put_process(o, p);
     if (p->has_picture) {
         put_figures(o, p, &top->tree.nodes[0].figures);
         put_bytes(o, "heap_peak_bytes", p, &p->picture.totals[ALQI_CLI_PEAK],
                   1);
-        put_count(o, "heap_peak_us", alqi_cli_peak_us(&p->picture));
-        put_count(o, "recorded_us", p->picture.end_us);
+        alqi_cli_json_count(o, "heap_peak_us", alqi_cli_peak_us(&p->picture));
+        alqi_cli_json_count(o, "recorded_us", p->picture.end_us);
     }
     for (uint32_t i = 0; i < n_rows; i++)
         json_array_append_new(sites, row_make(top, &rows[i]));
-    json_object_set_new_nocheck(o, "sites", sites);
+    alqi_cli_json_set(o, "sites", sites);
     json_dumpf(o, stdout, JSON_COMPACT);
     fputc('\n', stdout);
     json_decref(o);

@@ -61,11 +61,10 @@ alqi_cli_paint_start(void)
 
     locale_set();
     screen = newterm(NULL, stdout, stdin);
-    if (screen == NULL) {
-        alqi_cli_say("top: terminal type '%s' is not known; --batch needs none",
-                     type != NULL ? type : "");
-        return false;
-    }
+    if (screen == NULL)
+        return alqi_cli_refuse(
+            "top: terminal type '%s' is not known; --batch needs none",
+            type != NULL ? type : "");
     set_term(screen);
     paint.is_up = true;
     cbreak();

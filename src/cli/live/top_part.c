@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/text.h"
 #include "cli/live/top.h"
@@ -86,27 +85,6 @@ alqi_cli_top_part_free(struct alqi_cli_top_part *p)
 
 /* ---- what it says -------------------------------------------------------- */
 
-/* A number of the reply; 0 without it. */
-static double
-number(const char *reply, const char *key)
-{
-    char value[64];
-
-    return alqi_side_get(reply, key, value, sizeof value) ? strtod(value, NULL)
-                                                          : 0;
-}
-
-/* A whole number of the reply; 0 without it. */
-static uint64_t
-count(const char *reply, const char *key)
-{
-    char value[64];
-
-    return alqi_side_get(reply, key, value, sizeof value)
-               ? strtoull(value, NULL, 10)
-               : 0;
-}
-
 /* Whether what is allocated is known at the moment. */
 static bool
 is_sampling(const struct alqi_cli_top_part *p)
@@ -143,6 +121,13 @@ file_take(struct alqi_cli_top_part *p, const char *file)
     snprintf(p->path, sizeof p->path, "%s", path);
 }
 
+/* A whole number of the answer. */
+static uint64_t
+count(const char *reply, const char *key)
+{
+    return alqi_side_get_number(reply, key, 10);
+}
+
 /* Takes an answer: state, rate, counts, file. */
 static void
 reply_take(struct alqi_cli_top_part *p, const char *reply)
@@ -156,7 +141,7 @@ reply_take(struct alqi_cli_top_part *p, const char *reply)
                  note);
     state_take(p, reply);
     alqi_side_get(reply, "file", file, sizeof file);
-    p->rate = number(reply, "rate");
+    p->rate = alqi_side_get_real(reply, "rate");
     p->heap_bytes = count(reply, "heap_bytes");
     p->counts = (struct alqi_cli_top_counts){
         .n_samples = count(reply, "samples"),

@@ -12,9 +12,7 @@
  *   of SLICE_US. */
 #include <curses.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/text.h"
 #include "cli/live/top.h"
@@ -183,18 +181,18 @@ static void
 list_line(const struct alqi_cli_term *term, const struct alqi_cli_top_part *p)
 {
     struct alqi_cli_proc proc = {0};
-    char text[400], state[64] = "";
+    char state[64] = "";
     int left = term->width;
 
     if (p->pid != 0 && !alqi_cli_proc_read(p->pid, &proc))
         snprintf(state, sizeof state, "ended");
     else if (p->state[0] != '\0')
         snprintf(state, sizeof state, "%s", p->state);
-    snprintf(text, sizeof text, "%10d  %-7s  %-16s  %-9s  RSS %s", (int)p->pid,
-             p->is_heap ? "managed" : "malloc",
-             p->command[0] != '\0' ? p->command : proc.command, state,
-             alqi_cli_text_bytes((double)proc.rss_bytes).text);
-    alqi_cli_draw_fit(term, ALQI_CLI_PLAIN, text, &left);
+    alqi_cli_draw_text(term, ALQI_CLI_PLAIN, &left,
+                       "%10d  %-7s  %-16s  %-9s  RSS %s", (int)p->pid,
+                       p->is_heap ? "managed" : "malloc",
+                       p->command[0] != '\0' ? p->command : proc.command, state,
+                       alqi_cli_text_bytes((double)proc.rss_bytes).text);
     alqi_cli_print(term, ALQI_CLI_PLAIN, "\n");
 }
 

@@ -6,12 +6,10 @@
  * it and prints what it said. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/tool/cli.h"
 #include "cli/tool/text.h"
 #include "cli/live/top_screen.h"
 

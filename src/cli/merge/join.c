@@ -76,10 +76,10 @@ is_regular(const char *path)
 
     if (strcmp(path, "-") != 0 && (stat(path, &st) != 0 || S_ISREG(st.st_mode)))
         return true; /* or what opening it says */
-    alqi_cli_say("%s is no regular file: several traces are read more than "
-                 "once; write it to a file first",
-                 strcmp(path, "-") == 0 ? "standard input" : path);
-    return false;
+    return alqi_cli_refuse(
+        "%s is no regular file: several traces are read more than "
+        "once; write it to a file first",
+        strcmp(path, "-") == 0 ? "standard input" : path);
 }
 
 /* Samples for each word that was tried. A malloc trace gives its rate for
@@ -99,18 +99,16 @@ is_usable(const struct join *j, const struct alqi_cli_join_head *h)
 {
     const struct alqi_cli_join_head *first = &j->heads[0];
 
-    if (!(h->rate > 0 && h->rate <= 1)) {
-        alqi_cli_say("%s: a sampling rate of %g cannot be merged with "
-                     "others",
-                     h->path, h->rate);
-        return false;
-    }
-    if (h->word_bits != first->word_bits) {
-        alqi_cli_say("%s counts in words of %u bits, %s in words of %u: they "
-                     "cannot be merged",
-                     first->path, first->word_bits, h->path, h->word_bits);
-        return false;
-    }
+    if (!(h->rate > 0 && h->rate <= 1))
+        return alqi_cli_refuse(
+            "%s: a sampling rate of %g cannot be merged with "
+            "others",
+            h->path, h->rate);
+    if (h->word_bits != first->word_bits)
+        return alqi_cli_refuse(
+            "%s counts in words of %u bits, %s in words of %u: they "
+            "cannot be merged",
+            first->path, first->word_bits, h->path, h->word_bits);
     return true;
 }
 

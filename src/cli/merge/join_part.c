@@ -20,12 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/merge/join_part.h"
 #include "cli/read/notes.h"
 #include "cli/read/ending.h"
 #include "wire/side.h"
+#include "wire/side_write.h"
 #include "wire/ctf_verbatim.h"
 
 /* FREED_KEPT: freed blocks that MOVED may still name; RATES_MAX bounds a
@@ -77,55 +77,37 @@ need(struct alqi_cli_join_part *p, bool is_there)
         note_status(p, ALQ_ENOMEM);
 }
 
-/* Writes a mark: a location without entries. */
+/* The writer of the sink's side records. */
+static struct alqi_side_writer
+side_at(struct alqi_cli_join_part *p, uint64_t us)
+{
+    return (struct alqi_side_writer){p->sink->writer, &p->whole->n_texts, us};
+}
+
 static void
 put_mark(struct alqi_cli_join_part *p, uint64_t us, uint64_t kind,
          uint64_t number)
 {
-    struct alqi_ctf_location place = {.code = ALQI_SIDE_PREFIX | kind | number};
+    struct alqi_side_writer side = side_at(p, us);
 
-    note_status(p, alqi_ctf_write_side(p->sink->writer, us, &place));
+    note_status(p, alqi_side_write_mark(&side, kind, number));
 }
 
-/* Writes a text line with the next number. */
 static void
 put_line(struct alqi_cli_join_part *p, uint64_t us, const char *line)
 {
-    struct alqi_ctf_entry entry = {.file = "aliquot", .function = line};
-    struct alqi_ctf_location place = {
-        .code = ALQI_SIDE_PREFIX | ALQI_SIDE_TEXT | p->whole->n_texts++,
-        .n_entries = 1,
-        .entries = &entry,
-    };
+    struct alqi_side_writer side = side_at(p, us);
 
-    note_status(p, alqi_ctf_write_side(p->sink->writer, us, &place));
+    note_status(p, alqi_side_write_line(&side, line));
 }
 
-static size_t
-put_number(char *line, size_t n, const char *key, uint64_t value)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    return alqi_side_put(line, ALQI_CLI_JOIN_LINE_BYTES, n, key, text);
-}
-
-static size_t
-put_text(char *line, size_t n, const char *key, const char *text)
-{
-    return alqi_side_put(line, ALQI_CLI_JOIN_LINE_BYTES, n, key, text);
-}
-
-/* A number of the line; false without the key. */
+/* Whether the line has the key at all. */
 static bool
-get_number(const char *line, const char *key, uint64_t *out)
+has(const char *line, const char *key)
 {
-    char text[32];
+    char text[2];
 
-    if (!alqi_side_get(line, key, text, sizeof text))
-        return false;
-    *out = strtoull(text, NULL, 10);
-    return true;
+    return alqi_side_get(line, key, text, sizeof text);
 }
 
 /* ---- processes and threads ----------------------------------------------- */
@@ -139,22 +121,48 @@ parent_of(const char *context)
     return key != NULL ? strtoull(key + strlen(" parent="), NULL, 10) : 0;
 }
 
+/* A process, as its record says it. */
+struct process {
+    uint64_t index;
+    uint64_t pid;
+    uint64_t parent;
+    uint64_t start_us;
+    const char *host;
+    const char *program;
+};
+
+/* Writes the record that announces a process. */
+static void
+process_announce(struct alqi_cli_join_part *p, uint64_t us,
+                 const struct process *process)
+{
+    char text[ALQI_SIDE_LINE_BYTES];
+    struct alqi_side_line line = ALQI_SIDE_LINE_IN(text);
+
+    alqi_side_text(&line, NULL, "process");
+    alqi_side_number(&line, "index", process->index);
+    alqi_side_number(&line, "pid", process->pid);
+    alqi_side_number(&line, "parent", process->parent);
+    alqi_side_number(&line, "start_us", process->start_us);
+    alqi_side_text(&line, "host", process->host);
+    alqi_side_text(&line, "program", process->program);
+    put_line(p, us, text);
+}
+
 /* Announces the only process of a trace, at its start. */
 static void
-process_announce(struct alqi_cli_join_part *p)
+process_begin(struct alqi_cli_join_part *p)
 {
     const struct alqi_cli_join_head *h = p->head;
-    char line[ALQI_CLI_JOIN_LINE_BYTES];
-    size_t n = put_text(line, 0, NULL, "process");
+    struct process process = {p->whole->n_processes++,
+                              h->pid,
+                              parent_of(h->context),
+                              h->start_us,
+                              h->host,
+                              h->executable};
 
-    p->process = p->whole->n_processes++;
-    n = put_number(line, n, "index", p->process);
-    n = put_number(line, n, "pid", h->pid);
-    n = put_number(line, n, "parent", parent_of(h->context));
-    n = put_number(line, n, "start_us", h->start_us);
-    n = put_text(line, n, "host", h->host);
-    put_text(line, n, "program", h->executable);
-    put_line(p, h->start_us, line);
+    p->process = process.index;
+    process_announce(p, h->start_us, &process);
 }
 
 /* The new index of the process that a line of the old trace is about. A merged
@@ -162,9 +170,10 @@ process_announce(struct alqi_cli_join_part *p)
 static uint64_t
 process_of_line(struct alqi_cli_join_part *p, const char *line)
 {
-    uint64_t old, new = p->process;
+    uint64_t old = alqi_side_get_number(line, "process", 10);
+    uint64_t new = p->process;
 
-    if (!p->is_joined || !get_number(line, "process", &old))
+    if (!p->is_joined || !has(line, "process"))
         return p->process;
     if (!alqi_base_map_get(&p->processes, old, &new)) {
         new = p->whole->n_processes++;
@@ -192,14 +201,10 @@ static void
 thread_announce(struct alqi_cli_join_part *p, uint64_t us, uint64_t index,
                 uint64_t tid, const char *name, uint64_t process)
 {
-    char line[ALQI_CLI_JOIN_LINE_BYTES];
-    size_t n = put_text(line, 0, NULL, "thread");
+    struct alqi_side_writer side = side_at(p, us);
 
-    n = put_number(line, n, "index", index);
-    n = put_number(line, n, "tid", tid);
-    n = put_number(line, n, "process", process);
-    put_text(line, n, "name", name);
-    put_line(p, us, line);
+    note_status(
+        p, alqi_side_write_thread(&side, index, tid, (int64_t)process, name));
 }
 
 /* Announces a thread of the old trace under its new index. */
@@ -207,13 +212,12 @@ static void
 take_thread(struct alqi_cli_join_part *p, uint64_t us, const char *line)
 {
     char name[256] = "";
-    uint64_t old = 0, tid = 0;
+    uint64_t old = alqi_side_get_number(line, "index", 10);
     bool is_new;
 
-    get_number(line, "index", &old);
-    get_number(line, "tid", &tid);
     alqi_side_get(line, "name", name, sizeof name);
-    thread_announce(p, us, thread_number(p, old, &is_new), tid, name,
+    thread_announce(p, us, thread_number(p, old, &is_new),
+                    alqi_side_get_number(line, "tid", 10), name,
                     process_of_line(p, line));
 }
 
@@ -242,17 +246,15 @@ thread_of(struct alqi_cli_join_part *p, uint64_t us,
 static void
 take_rate(struct alqi_cli_join_part *p, const char *line)
 {
-    char text[64];
-    uint64_t index;
+    uint64_t index = alqi_side_get_number(line, "index", 10);
 
-    if (!get_number(line, "index", &index) || index >= RATES_MAX ||
-        !alqi_side_get(line, "per_word", text, sizeof text))
+    if (!has(line, "index") || index >= RATES_MAX || !has(line, "per_word"))
         return;
     while (p->n_rates <= index) {
         p->rates = alqi_cli_grow(p->rates, p->n_rates, sizeof *p->rates);
         p->rates[p->n_rates++] = p->head->rate;
     }
-    p->rates[index] = strtod(text, NULL);
+    p->rates[index] = alqi_side_get_real(line, "per_word");
     if (!(p->rates[index] > 0 && p->rates[index] <= p->head->rate))
         p->rates[index] = p->head->rate;
 }
@@ -262,9 +264,8 @@ take_rate(struct alqi_cli_join_part *p, const char *line)
 static uint64_t
 rate_index(struct alqi_cli_join_part *p, uint64_t us, double rate)
 {
-    char line[ALQI_CLI_JOIN_LINE_BYTES], text[64];
+    struct alqi_side_writer side = side_at(p, us);
     uint64_t bits, index, is_known;
-    size_t n;
 
     memcpy(&bits, &rate, sizeof bits);
     if (!alqi_base_map_get(&p->whole->rates, bits, &index)) {
@@ -274,11 +275,7 @@ rate_index(struct alqi_cli_join_part *p, uint64_t us, double rate)
     if (alqi_base_map_get(&p->sink->rates, bits, &is_known))
         return index;
     need(p, alqi_base_map_put(&p->sink->rates, bits, 1));
-    snprintf(text, sizeof text, "%.17g", rate);
-    n = put_text(line, 0, NULL, "rate");
-    n = put_number(line, n, "index", index);
-    put_text(line, n, "per_word", text);
-    put_line(p, us, line);
+    note_status(p, alqi_side_write_rate(&side, index, rate));
     return index;
 }
 
@@ -299,24 +296,25 @@ rate_switch(struct alqi_cli_join_part *p, uint64_t us, double rate)
 static void
 forward(struct alqi_cli_join_part *p, uint64_t us, const char *line)
 {
-    char out[ALQI_CLI_JOIN_LINE_BYTES];
+    char out[ALQI_SIDE_LINE_BYTES];
+    struct alqi_side_line new = ALQI_SIDE_LINE_IN(out);
     size_t n = strcspn(line, " ");
-    size_t used;
 
     if (n >= sizeof out / 2)
         return;
     memcpy(out, line, n);
     out[n] = '\0';
-    used = put_number(out, n, "process", process_of_line(p, line));
+    new.n = n;
+    alqi_side_number(&new, "process", process_of_line(p, line));
     for (line += n; *line == ' '; line += n) {
         n = 1 + strcspn(line + 1, " ");
         if (strncmp(line, " process=", strlen(" process=")) == 0)
             continue;
-        if (n >= sizeof out - used)
+        if (n >= sizeof out - new.n)
             break;
-        memcpy(out + used, line, n);
-        used += n;
-        out[used] = '\0';
+        memcpy(out + new.n, line, n);
+        new.n += n;
+        out[new.n] = '\0';
     }
     put_line(p, us, out);
 }
@@ -325,38 +323,31 @@ forward(struct alqi_cli_join_part *p, uint64_t us, const char *line)
 static void
 take_process(struct alqi_cli_join_part *p, uint64_t us, const char *line)
 {
-    char out[ALQI_CLI_JOIN_LINE_BYTES], program[2048] = "", host[512] = "";
-    uint64_t old = 0, pid = 0, parent = 0, start_us = 0, new;
-    char key[48];
-    size_t n;
+    char program[2048] = "", host[512] = "", key[48];
+    struct process process = {
+        .pid = alqi_side_get_number(line, "pid", 10),
+        .parent = alqi_side_get_number(line, "parent", 10),
+        .start_us = alqi_side_get_number(line, "start_us", 10),
+        .host = host,
+        .program = program,
+    };
 
     p->n_announced++;
-    get_number(line, "index", &old);
-    get_number(line, "pid", &pid);
-    get_number(line, "parent", &parent);
-    get_number(line, "start_us", &start_us);
     alqi_side_get(line, "program", program, sizeof program);
     alqi_side_get(line, "host", host, sizeof host);
-    snprintf(key, sizeof key, "process process=%" PRIu64, old);
-    new = process_of_line(p, key);
-    n = put_text(out, 0, NULL, "process");
-    n = put_number(out, n, "index", new);
-    n = put_number(out, n, "pid", pid);
-    n = put_number(out, n, "parent", parent);
-    n = put_number(out, n, "start_us", start_us);
-    n = put_text(out, n, "host", host);
-    put_text(out, n, "program", program);
-    put_line(p, us, out);
+    snprintf(key, sizeof key, "process process=%" PRIu64,
+             alqi_side_get_number(line, "index", 10));
+    process.index = process_of_line(p, key);
+    process_announce(p, us, &process);
 }
 
 /* Writes the lines about modules that the new trace needs now. */
 static void
 recode_lines(struct alqi_cli_join_part *p, uint64_t us)
 {
-    char line[ALQI_CLI_JOIN_LINE_BYTES];
+    struct alqi_side_writer side = side_at(p, us);
 
-    while (alqi_cli_recode_line(p->whole->recode, line, sizeof line))
-        put_line(p, us, line);
+    note_status(p, alqi_cli_recode_tell(p->whole->recode, &side));
 }
 
 /* Notes that a process has its end record, and forwards the record. */
@@ -377,19 +368,21 @@ take_end(struct alqi_cli_join_part *p, uint64_t us, const char *line)
 static void
 take_line(struct alqi_cli_join_part *p, uint64_t us, const char *line)
 {
-    size_t n = strcspn(line, " ");
+    char word[16];
 
-    if (n == strlen("thread") && memcmp(line, "thread", n) == 0)
+    if (!alqi_side_get(line, NULL, word, sizeof word))
+        word[0] = '\0';
+    if (strcmp(word, "thread") == 0)
         take_thread(p, us, line);
-    else if (n == strlen("module") && memcmp(line, "module", n) == 0)
+    else if (strcmp(word, "module") == 0)
         alqi_cli_recode_module(p->whole->recode, &p->codes, line);
-    else if (n == strlen("symbols") && memcmp(line, "symbols", n) == 0)
+    else if (strcmp(word, "symbols") == 0)
         alqi_cli_recode_symbols(p->whole->recode, &p->codes, line);
-    else if (n == strlen("rate") && memcmp(line, "rate", n) == 0)
+    else if (strcmp(word, "rate") == 0)
         take_rate(p, line);
-    else if (n == strlen("end") && memcmp(line, "end", n) == 0)
+    else if (strcmp(word, "end") == 0)
         take_end(p, us, line);
-    else if (n == strlen("process") && memcmp(line, "process", n) == 0)
+    else if (strcmp(word, "process") == 0)
         take_process(p, us, line);
     else
         forward(p, us, line);
@@ -617,7 +610,7 @@ alqi_cli_join_part_open(struct alqi_cli_join_part *p,
         return rc;
     p->freed = alqi_cli_realloc(NULL, FREED_KEPT, sizeof *p->freed);
     if (!p->is_joined)
-        process_announce(p);
+        process_begin(p);
     return -1;
 }
 
@@ -626,11 +619,12 @@ alqi_cli_join_part_open(struct alqi_cli_join_part *p,
 static void
 gone_put(struct alqi_cli_join_part *p)
 {
-    char line[ALQI_CLI_JOIN_LINE_BYTES];
-    size_t n = put_text(line, 0, NULL, "gone");
+    char text[64];
+    struct alqi_side_line line = ALQI_SIDE_LINE_IN(text);
 
-    put_number(line, n, "process", p->process);
-    put_line(p, 0, line); /* at the time of its last event */
+    alqi_side_text(&line, NULL, "gone");
+    alqi_side_number(&line, "process", p->process);
+    put_line(p, 0, text); /* at the time of its last event */
 }
 
 /* Reports that the trace has no end. A merged one needs one end record for

@@ -7,8 +7,6 @@
 #include "cli/merge/recode.h"
 #include "cli/merge/source.h"
 
-enum { ALQI_CLI_JOIN_LINE_BYTES = 4000 };
-
 /* What the old trace's header says. */
 struct alqi_cli_join_head {
     /* of the file; the operand's */

@@ -3,7 +3,6 @@
  * The verb only parses its options, guards the output file, and calls join.h.
  * A trace is written whole or not at all: on failure OUT is abandoned. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "cli/tool/cli.h"
 #include "cli/merge/join.h"

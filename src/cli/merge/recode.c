@@ -9,8 +9,8 @@
  * information, another had not), a twin of the module with a range of its own
  * takes the second meaning.
  *
- * Modules and notes about them become lines of the new trace, handed out once
- * each by alqi_cli_recode_line. */
+ * Modules and notes about them become lines of the new trace, written once
+ * each by alqi_cli_recode_tell. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,8 +114,7 @@ need(bool is_there)
 {
     if (is_there)
         return;
-    alqi_cli_say("out of memory for the locations of the merged trace");
-    exit(ALQI_CLI_UNREADABLE);
+    alqi_cli_die("out of memory for the locations of the merged trace");
 }
 
 static const char *
@@ -128,17 +127,6 @@ intern(struct alqi_cli_recode *r, const char *text)
 }
 
 /* ---- modules ------------------------------------------------------------- */
-
-/* A number of the line; 0 without the key. */
-static uint64_t
-number(const char *line, const char *key, int base)
-{
-    char value[32];
-
-    if (!alqi_side_get(line, key, value, sizeof value))
-        return 0;
-    return strtoull(value, NULL, base);
-}
 
 /* A text of the line, interned; "" without the key. */
 static const char *
@@ -195,15 +183,15 @@ void
 alqi_cli_recode_module(struct alqi_cli_recode *r,
                        struct alqi_cli_recode_from *from, const char *line)
 {
-    uint64_t reuse = number(line, "reuse", 10);
-    uint64_t start = number(line, "start", 16);
-    uint64_t end = number(line, "end", 16);
+    uint64_t reuse = alqi_side_get_number(line, "reuse", 10);
+    uint64_t start = alqi_side_get_number(line, "start", 16);
+    uint64_t end = alqi_side_get_number(line, "end", 16);
     struct alqi_cli_recode_range *range;
     struct module like = {
         .path = text(r, line, "path"),
         .build_id = text(r, line, "build_id"),
         .n_bytes = end - start,
-        .link_address = start - number(line, "bias", 16),
+        .link_address = start - alqi_side_get_number(line, "bias", 16),
     };
 
     from->ranges =
@@ -219,7 +207,7 @@ void
 alqi_cli_recode_symbols(struct alqi_cli_recode *r,
                         struct alqi_cli_recode_from *from, const char *line)
 {
-    uint64_t id = number(line, "id", 10);
+    uint64_t id = alqi_side_get_number(line, "id", 10);
     struct module *m;
 
     if (id >= from->n_ranges || from->ranges[id].module == NO_MODULE)
@@ -232,61 +220,37 @@ alqi_cli_recode_symbols(struct alqi_cli_recode *r,
     r->n_notes++;
 }
 
-static void
-put_number(char *line, size_t capacity, size_t *n, const char *key,
-           uint64_t value, bool is_hex)
+/* Modules come before notes: a note names a module's id. */
+enum alq_status
+alqi_cli_recode_tell(struct alqi_cli_recode *r,
+                     const struct alqi_side_writer *side)
 {
-    char digits[32];
+    enum alq_status status = ALQ_OK;
 
-    snprintf(digits, sizeof digits, is_hex ? "%" PRIx64 : "%" PRIu64, value);
-    *n = alqi_side_put(line, capacity, *n, key, digits);
-}
+    for (; status == ALQ_OK && r->n_told < r->n_modules; r->n_told++) {
+        const struct module *m = &r->modules[r->n_told];
+        struct alqi_side_module record = {
+            .id = r->n_told,
+            .start = m->start,
+            .end = m->start + m->n_bytes,
+            .bias = m->start - m->link_address,
+            .build_id = m->build_id,
+            .path = m->path,
+        };
 
-/* Writes the line that announces a module. */
-static void
-line_module(char *line, size_t capacity, const struct module *m, uint32_t id)
-{
-    size_t n = alqi_side_put(line, capacity, 0, NULL, "module");
-
-    put_number(line, capacity, &n, "id", id, false);
-    put_number(line, capacity, &n, "start", m->start, true);
-    put_number(line, capacity, &n, "end", m->start + m->n_bytes, true);
-    put_number(line, capacity, &n, "bias", m->start - m->link_address, true);
-    put_number(line, capacity, &n, "reuse", 0, false);
-    n = alqi_side_put(line, capacity, n, "build_id", m->build_id);
-    alqi_side_put(line, capacity, n, "path", m->path);
-}
-
-/* Writes the next note about a module that has been announced. False: none. */
-static bool
-line_note(struct alqi_cli_recode *r, char *line, size_t capacity)
-{
-    for (uint32_t i = 0; i < r->n_told; i++) {
+        status = alqi_side_write_module(side, &record);
+    }
+    for (uint32_t i = 0; status == ALQ_OK && r->n_notes > 0 && i < r->n_told;
+         i++) {
         struct module *m = &r->modules[i];
-        size_t n;
 
         if (m->note == NULL || m->is_note_told)
             continue;
         m->is_note_told = true;
         r->n_notes--;
-        n = alqi_side_put(line, capacity, 0, NULL, "symbols");
-        put_number(line, capacity, &n, "id", i, false);
-        alqi_side_put(line, capacity, n, "note", m->note);
-        return true;
+        status = alqi_side_write_symbols(side, i, m->note);
     }
-    return false;
-}
-
-/* Modules come before notes: a note names a module's id. */
-bool
-alqi_cli_recode_line(struct alqi_cli_recode *r, char *line, size_t capacity)
-{
-    if (r->n_told < r->n_modules) {
-        line_module(line, capacity, &r->modules[r->n_told], r->n_told);
-        r->n_told++;
-        return true;
-    }
-    return r->n_notes > 0 && line_note(r, line, capacity);
+    return status;
 }
 
 /* ---- codes --------------------------------------------------------------- */

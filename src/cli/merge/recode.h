@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "wire/ctf.h"
+#include "wire/side_write.h"
 
 struct alqi_cli_recode; /* what is known of the new trace */
 
@@ -47,10 +47,9 @@ void alqi_cli_recode_symbols(struct alqi_cli_recode *recode,
 uint64_t alqi_cli_recode_code(struct alqi_cli_recode *recode,
                               struct alqi_cli_recode_from *from, uint64_t code);
 
-/* The next line (wire/side.h) that the new trace needs before its next stack;
- * false when there is none. */
-bool alqi_cli_recode_line(struct alqi_cli_recode *recode, char *line,
-                          size_t capacity);
+/* Writes the side records that the new trace needs before its next stack. */
+enum alq_status alqi_cli_recode_tell(struct alqi_cli_recode *recode,
+                                     const struct alqi_side_writer *side);
 
 /* As alqi_ctf_lookup_fn, of new codes; arg is the recode. */
 void alqi_cli_recode_lookup(void *arg, uint64_t code,

@@ -230,18 +230,15 @@ begin(struct alqi_cli_input *in)
     if (!buffer_fill(in))
         return -1; /* the reader meets the error again */
     other = guess(in);
-    if (other != NULL) {
-        alqi_cli_say("%s is not a trace; %s", in->path, other);
-        return ALQI_CLI_UNREADABLE;
-    }
+    if (other != NULL)
+        return alqi_cli_unreadable("%s is not a trace; %s", in->path, other);
     if (!alqi_cli_input_is_raw(in->buffer, in->filled))
         return -1;
-    if (alqi_cli_unpack_is_packed(in->unpack)) {
-        alqi_cli_say("%s is a raw recording that was compressed; unpack it "
-                     "first",
-                     in->path);
-        return ALQI_CLI_UNREADABLE;
-    }
+    if (alqi_cli_unpack_is_packed(in->unpack))
+        return alqi_cli_unreadable(
+            "%s is a raw recording that was compressed; unpack it "
+            "first",
+            in->path);
     fd = alqi_cli_input_raw_open(is_stdin ? "/dev/stdin" : in->path);
     if (fd < 0)
         return ALQI_CLI_UNREADABLE;

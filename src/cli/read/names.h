@@ -6,7 +6,6 @@
 #define ALQI_CLI_READ_NAMES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "wire/ctf.h"

@@ -98,17 +98,6 @@ alqi_cli_notes_free(struct alqi_cli_notes *notes)
     free(notes->streams);
 }
 
-/* A number of the line; 0 without the key. */
-static uint64_t
-number(const char *line, const char *key, int base)
-{
-    char value[32];
-
-    if (!alqi_side_get(line, key, value, sizeof value))
-        return 0;
-    return strtoull(value, NULL, base);
-}
-
 /* A text of the line as a name; ALQI_CLI_NO_NAME without the key. */
 static uint32_t
 name(struct alqi_cli_notes *notes, const char *line, const char *key)
@@ -161,12 +150,13 @@ process_at(struct alqi_cli_notes *notes, const char *line, const char *key)
 static void
 take_thread(struct alqi_cli_notes *notes, const char *line)
 {
-    uint32_t i = thread_at(notes, number(line, "index", 10));
+    uint32_t i = thread_at(notes, alqi_side_get_number(line, "index", 10));
 
-    notes->threads[i].tid = number(line, "tid", 10);
+    notes->threads[i].tid = alqi_side_get_number(line, "tid", 10);
     notes->threads[i].name = name(notes, line, "name");
     if (process_at(notes, line, "process") != NULL)
-        notes->threads[i].process = (uint32_t)number(line, "process", 10);
+        notes->threads[i].process =
+            (uint32_t)alqi_side_get_number(line, "process", 10);
 }
 
 /* Modules are numbered by arrival; the record's own id is that number. */
@@ -174,14 +164,14 @@ static void
 take_module(struct alqi_cli_notes *notes, const char *line)
 {
     struct alqi_cli_module_note *m;
-    uint64_t reuse = number(line, "reuse", 10);
+    uint64_t reuse = alqi_side_get_number(line, "reuse", 10);
 
     notes->modules =
         alqi_cli_grow(notes->modules, notes->n_modules, sizeof *notes->modules);
     m = &notes->modules[notes->n_modules++];
-    m->start = number(line, "start", 16);
-    m->end = number(line, "end", 16);
-    m->bias = number(line, "bias", 16);
+    m->start = alqi_side_get_number(line, "start", 16);
+    m->end = alqi_side_get_number(line, "end", 16);
+    m->bias = alqi_side_get_number(line, "bias", 16);
     m->path = name(notes, line, "path");
     m->build_id = name(notes, line, "build_id");
     m->is_bare = false;
@@ -210,7 +200,7 @@ static void
 take_rss(struct alqi_cli_notes *notes, const char *line)
 {
     rss_set(notes, process_at(notes, line, "process"),
-            number(line, "bytes", 10));
+            alqi_side_get_number(line, "bytes", 10));
 }
 
 /* Rates are numbered from 0. Where several streams share the numbers, each
@@ -218,7 +208,7 @@ take_rss(struct alqi_cli_notes *notes, const char *line)
 static void
 take_rate(struct alqi_cli_notes *notes, const char *line)
 {
-    uint64_t index = number(line, "index", 10);
+    uint64_t index = alqi_side_get_number(line, "index", 10);
     char value[64];
 
     if (index >= RATES_MAX ||
@@ -241,9 +231,9 @@ take_process(struct alqi_cli_notes *notes, const char *line)
     if (process == NULL)
         return;
     process->is_seen = true;
-    process->pid = number(line, "pid", 10);
-    process->parent = number(line, "parent", 10);
-    process->start_us = number(line, "start_us", 10);
+    process->pid = alqi_side_get_number(line, "pid", 10);
+    process->parent = alqi_side_get_number(line, "parent", 10);
+    process->start_us = alqi_side_get_number(line, "start_us", 10);
     process->program = name(notes, line, "program");
     process->host = name(notes, line, "host");
 }
@@ -253,7 +243,7 @@ take_process(struct alqi_cli_notes *notes, const char *line)
 static void
 take_symbols(struct alqi_cli_notes *notes, const char *line)
 {
-    uint64_t id = number(line, "id", 10);
+    uint64_t id = alqi_side_get_number(line, "id", 10);
 
     if (id >= notes->n_modules)
         return;
@@ -285,7 +275,7 @@ take_end(struct alqi_cli_notes *notes, const char *line)
 
     notes->has_end = true;
     for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++) {
-        uint64_t n = number(line, alqi_cli_counters[i].key, 10);
+        uint64_t n = alqi_side_get_number(line, alqi_cli_counters[i].key, 10);
 
         notes->counts[i] = process != NULL ? notes->counts[i] + n : n;
     }
@@ -333,7 +323,7 @@ take_gone(struct alqi_cli_notes *notes, const char *line)
 
     if (process == NULL)
         return;
-    notes->gone = (uint32_t)number(line, "process", 10) + 1;
+    notes->gone = (uint32_t)alqi_side_get_number(line, "process", 10) + 1;
     if (process->rss_bytes > 0)
         rss_set(notes, process, 0);
 }

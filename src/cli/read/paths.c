@@ -83,10 +83,9 @@ add_directory(struct alqi_cli_paths *p, const char *directory)
     struct dirent **entries;
     int n = scandir(directory, &entries, NULL, alphasort);
 
-    if (n < 0) {
-        alqi_cli_say("cannot list %s: %s", directory, strerror(errno));
-        return ALQI_CLI_UNREADABLE;
-    }
+    if (n < 0)
+        return alqi_cli_unreadable("cannot list %s: %s", directory,
+                                   strerror(errno));
     for (int i = 0; i < n; i++) {
         char path[4096];
         int length =
@@ -99,8 +98,8 @@ add_directory(struct alqi_cli_paths *p, const char *directory)
     free(entries);
     if (p->n_paths > n_before)
         return -1;
-    alqi_cli_say("there is no trace in the directory %s", directory);
-    return ALQI_CLI_UNREADABLE;
+    return alqi_cli_unreadable("there is no trace in the directory %s",
+                               directory);
 }
 
 /* What is not there is added as a file: opening it says what is wrong. */

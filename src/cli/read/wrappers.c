@@ -3,7 +3,6 @@
  * Naming a site after one of them would tell nothing: they are passed over for
  * the name and stay in the stack.  Only names that mean this everywhere are
  * here; `--skip` adds others. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"

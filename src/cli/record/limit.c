@@ -22,7 +22,6 @@
 #include "base/base.h"
 #include "base/defaults.h"
 #include "cli/tool/cli.h"
-#include "cli/tool/rate.h"
 #include "cli/record/limit.h"
 #include "cli/tool/output.h"
 #include "cli/convert/recording.h"
@@ -77,10 +76,9 @@ alqi_cli_record_limit_action_take(void *to, const char *verb, const char *value)
         limits->signal = signal_parse(value + 7);
     if (limits->signal != 0)
         return true;
-    alqi_cli_say("%s: --on-limit %s: choose one of: report, signal, "
-                 "signal=NAME, kill",
-                 verb, value);
-    return false;
+    return alqi_cli_refuse("%s: --on-limit %s: choose one of: report, signal, "
+                           "signal=NAME, kill",
+                           verb, value);
 }
 
 bool

@@ -29,7 +29,6 @@
 #include "cli/tool/rate.h"
 #include "cli/record/limit.h"
 #include "cli/record/traces.h"
-#include "cli/tool/text.h"
 #include "wire/raw.h"
 
 /* Exit statuses, as env(1) and time(1) have them. */
@@ -55,8 +54,8 @@ max_memory_take(void *to, const char *verb, const char *value)
     if (alqi_cli_bytes_parse(value, bytes) &&
         (*bytes == 0 || *bytes >= MAX_MEMORY_LEAST))
         return true;
-    alqi_cli_say("%s: --max-memory %s: 0, or a size from 1M on", verb, value);
-    return false;
+    return alqi_cli_refuse("%s: --max-memory %s: 0, or a size from 1M on", verb,
+                           value);
 }
 
 /* Takes --seed (alqi_cli_take_fn). */
@@ -69,8 +68,8 @@ seed_take(void *to, const char *verb, const char *value)
     *(uint64_t *)to = strtoull(value, &end, 0);
     if (value[0] >= '0' && value[0] <= '9' && *end == '\0' && errno == 0)
         return true;
-    alqi_cli_say("%s: --seed %s: a whole number below 2^64", verb, value);
-    return false;
+    return alqi_cli_refuse("%s: --seed %s: a whole number below 2^64", verb,
+                           value);
 }
 
 #define RUN struct alqi_cli_record_run
@@ -190,17 +189,13 @@ directory_make(struct alqi_cli_record_run *r)
     snprintf(parent, sizeof parent, "%.*s",
              slash != NULL ? (int)(slash - output + (slash == output)) : 1,
              slash != NULL ? output : ".");
-    if (realpath(parent, full) == NULL) {
-        alqi_cli_say("record: %s: %s", parent, strerror(errno));
-        return false;
-    }
+    if (realpath(parent, full) == NULL)
+        return alqi_cli_refuse("record: %s: %s", parent, strerror(errno));
     if (snprintf(r->directory, sizeof r->directory, "%s/.aliquot-raw.XXXXXX",
                  full) >= (int)sizeof r->directory ||
-        mkdtemp(r->directory) == NULL) {
-        alqi_cli_say("record: cannot make a directory in %s: %s", full,
-                     strerror(errno));
-        return false;
-    }
+        mkdtemp(r->directory) == NULL)
+        return alqi_cli_refuse("record: cannot make a directory in %s: %s",
+                               full, strerror(errno));
     return true;
 }
 
@@ -213,10 +208,9 @@ output_check(const struct alqi_cli_record_run *r)
 
     if (r->output == NULL || lstat(r->output, &st) != 0)
         return true;
-    if (stat(r->output, &st) == 0 && S_ISDIR(st.st_mode)) {
-        alqi_cli_say("record: %s is a directory: name a file in it", r->output);
-        return false;
-    }
+    if (stat(r->output, &st) == 0 && S_ISDIR(st.st_mode))
+        return alqi_cli_refuse("record: %s is a directory: name a file in it",
+                               r->output);
     if (alqi_cli_record_may_overwrite(r, r->output))
         return true;
     if (r->is_memtrace)
@@ -373,12 +367,11 @@ memtrace_honour(struct alqi_cli_record_run *r)
     if (!r->has_rate)
         r->rate = ALQI_DEFAULT_MEMTRACE_RATE;
     if (!r->has_rate && rate != NULL && *rate != '\0' &&
-        !alqi_cli_rate_parse(rate, &r->rate)) {
-        alqi_cli_say("record: MEMTRACE_RATE=%s: a number above 0, and 1 at "
-                     "most",
-                     rate);
-        return false;
-    }
+        !alqi_cli_rate_parse(rate, &r->rate))
+        return alqi_cli_refuse(
+            "record: MEMTRACE_RATE=%s: a number above 0, and 1 at "
+            "most",
+            rate);
     r->output = strdup(path);
     r->is_memtrace = true;
     unsetenv("MEMTRACE");

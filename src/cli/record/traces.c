@@ -271,12 +271,11 @@ unbegun_say(struct alqi_cli_record_run *r, const char *path)
     pid_t pid = pid_of_name(path);
     struct alqi_cli_proc proc;
 
-    if (pid != r->pid && alqi_cli_proc_read(pid, &proc)) {
-        alqi_cli_say("record: process %d runs on and begins its recording now, "
-                     "%s",
-                     (int)pid, path);
-        return false;
-    }
+    if (pid != r->pid && alqi_cli_proc_read(pid, &proc))
+        return alqi_cli_refuse(
+            "record: process %d runs on and begins its recording now, "
+            "%s",
+            (int)pid, path);
     r->n_explained++;
     alqi_cli_say("record: process %d was killed as its recording began: "
                  "nothing of it is recorded",
@@ -303,10 +302,8 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
         return unbegun_say(r, raw_path);
     alqi_cli_record_limit_look(r, raw_path);
     recording = alqi_cli_recording_open(raw_path, error, sizeof error);
-    if (recording == NULL) {
-        alqi_cli_say("record: %s: %s", raw_path, error);
-        return false;
-    }
+    if (recording == NULL)
+        return alqi_cli_refuse("record: %s: %s", raw_path, error);
     h = alqi_cli_recording_header(recording);
     if (alqi_cli_recording_is_live(recording)) {
         alqi_cli_say("%s (%u) runs on and is recorded to %s, which every "
@@ -396,16 +393,13 @@ heap_convert(struct alqi_cli_record_run *r, const char *path)
     struct alqi_cli_heap_head head;
     char error[200];
 
-    if (!alqi_cli_heap_trace_head(path, &head, error, sizeof error)) {
-        alqi_cli_say("record: %s: %s", path, error);
-        return false;
-    }
-    if (alqi_cli_heap_trace_is_live(path)) {
-        alqi_cli_say("%s (%" PRIu64 ") runs on and its heap is traced to %s, "
-                     "which every command reads as it is",
-                     alqi_cli_base_name(head.executable), head.pid, path);
-        return false;
-    }
+    if (!alqi_cli_heap_trace_head(path, &head, error, sizeof error))
+        return alqi_cli_refuse("record: %s: %s", path, error);
+    if (alqi_cli_heap_trace_is_live(path))
+        return alqi_cli_refuse(
+            "%s (%" PRIu64 ") runs on and its heap is traced to %s, "
+            "which every command reads as it is",
+            alqi_cli_base_name(head.executable), head.pid, path);
     return heap_write(r, path, &head);
 }
 
@@ -426,25 +420,7 @@ ends_with(const char *name, const char *suffix)
     return n > k && strcmp(name + n - k, suffix) == 0;
 }
 
-static int
-is_recording_name(const struct dirent *entry)
-{
-    return ends_with(entry->d_name, ALQI_CLI_RECORDING_SUFFIX);
-}
-
-static int
-is_heap_name(const struct dirent *entry)
-{
-    return ends_with(entry->d_name, HEAP_SUFFIX);
-}
-
 /* A marker: its process has said why it has no recording. */
-static int
-is_said_name(const struct dirent *entry)
-{
-    return ends_with(entry->d_name, ALQI_RAW_SAID_SUFFIX);
-}
-
 static void
 said_visit(struct alqi_cli_record_run *r, const char *path)
 {
@@ -452,15 +428,14 @@ said_visit(struct alqi_cli_record_run *r, const char *path)
     r->n_explained++;
 }
 
-/* Visits the files of one kind in order. False: the directory cannot be
+/* Visits the files with that suffix in order. False: the directory cannot be
  * read. */
 static bool
-each_visit(struct alqi_cli_record_run *r,
-           int (*is_one)(const struct dirent *entry),
+each_visit(struct alqi_cli_record_run *r, const char *suffix,
            void (*visit)(struct alqi_cli_record_run *r, const char *path))
 {
     struct dirent **names;
-    int n = scandir(r->directory, &names, is_one, by_name);
+    int n = scandir(r->directory, &names, NULL, by_name);
 
     if (n < 0)
         return false;
@@ -468,7 +443,8 @@ each_visit(struct alqi_cli_record_run *r,
         char path[PATH_MAX + 300];
 
         snprintf(path, sizeof path, "%s/%s", r->directory, names[i]->d_name);
-        visit(r, path);
+        if (ends_with(names[i]->d_name, suffix))
+            visit(r, path);
         free(names[i]);
     }
     free(names);
@@ -574,15 +550,15 @@ void
 alqi_cli_record_traces(struct alqi_cli_record_run *r)
 {
     r->symbols = alqi_symbol_table_new(true);
-    if (!each_visit(r, is_recording_name, main_find)) {
+    if (!each_visit(r, ALQI_CLI_RECORDING_SUFFIX, main_find)) {
         alqi_cli_say("record: %s and what was recorded in it: %s", r->directory,
                      strerror(errno));
         r->n_explained++;
     }
     unrecorded_say(r);
-    each_visit(r, is_recording_name, recording_visit);
-    each_visit(r, is_heap_name, heap_visit);
-    each_visit(r, is_said_name, said_visit);
+    each_visit(r, ALQI_CLI_RECORDING_SUFFIX, recording_visit);
+    each_visit(r, HEAP_SUFFIX, heap_visit);
+    each_visit(r, ALQI_RAW_SAID_SUFFIX, said_visit);
     alqi_symbol_table_drop(r->symbols);
     alqi_cli_record_limit_close(r);
     if (r->n_empty > 0)

@@ -130,7 +130,6 @@ chain_draw(const struct drawing *d, uint32_t node, uint32_t end, int left)
     uint32_t resume = chain_resume(d, node, end, left);
     const char *arrow = d->report->tree == ALQI_CLI_TOP_DOWN ? " → " : " ← ";
     unsigned n_between = 0;
-    char text[32];
 
     if (resume != node) {
         for (uint32_t i = resume; nodes[i].parent != node; i = nodes[i].parent)
@@ -138,10 +137,9 @@ chain_draw(const struct drawing *d, uint32_t node, uint32_t end, int left)
         name_draw(d, node, false, &left);
         alqi_cli_draw_fit(term, ALQI_CLI_DIM, arrow, &left);
     }
-    if (n_between > 0) {
-        snprintf(text, sizeof text, "(%u more)%s", n_between, arrow);
-        alqi_cli_draw_fit(term, ALQI_CLI_DIM, text, &left);
-    }
+    if (n_between > 0)
+        alqi_cli_draw_text(term, ALQI_CLI_DIM, &left, "(%u more)%s", n_between,
+                           arrow);
     for (; resume != end; resume = nodes[resume].first_child) {
         name_draw(d, resume, false, &left);
         alqi_cli_draw_fit(term, ALQI_CLI_DIM, arrow, &left);

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/read/input.h"
 #include "cli/read/notes.h"
@@ -186,10 +185,9 @@ repair(struct check *c)
     int fd = alqi_cli_input_again(c->input);
     int rc;
 
-    if (fd < 0) {
-        alqi_cli_say("cannot read %s again: %s", path, strerror(errno));
-        return ALQI_CLI_UNREADABLE;
-    }
+    if (fd < 0)
+        return alqi_cli_unreadable("cannot read %s again: %s", path,
+                                   strerror(errno));
     from = alqi_cli_unpack_new(fd);
     rc = alqi_cli_output_open(&out, c->repair, c->overwrites);
     if (rc < 0 && !copy(from, out.file, n)) {

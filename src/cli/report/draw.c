@@ -3,7 +3,9 @@
  * Widths are counted in columns of UTF-8, never in bytes.  draw_fit() prints at
  * most *left columns and takes what it used from *left, so that a row never
  * wraps.  Nothing is kept between two calls. */
-#include <stdbool.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/tool/cxxname.h"
@@ -45,6 +47,22 @@ alqi_cli_draw_fit(const struct alqi_cli_term *term, enum alqi_cli_style style,
                        (int)alqi_cli_prefix_bytes(text, (size_t)*left - 1),
                        text);
     *left = n <= *left ? *left - n : 0;
+}
+
+/* Without memory nothing is printed. */
+void
+alqi_cli_draw_text(const struct alqi_cli_term *term, enum alqi_cli_style style,
+                   int *left, const char *format, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, format);
+    if (vasprintf(&text, format, args) >= 0) {
+        alqi_cli_draw_fit(term, style, text, left);
+        free(text);
+    }
+    va_end(args);
 }
 
 const char *

@@ -15,10 +15,15 @@ void alqi_cli_draw_cell(const struct alqi_cli_term *term,
 void alqi_cli_draw_right(const struct alqi_cli_term *term, const char *text,
                          int columns);
 
-/* Prints text in at most *left columns, with an ellipsis when it is cut, and
- * takes them from *left. */
+/* Prints text, or what is formatted, in at most *left columns, with an ellipsis
+ * when it is cut, and takes them from *left. */
 void alqi_cli_draw_fit(const struct alqi_cli_term *term,
                        enum alqi_cli_style style, const char *text, int *left);
+
+void alqi_cli_draw_text(const struct alqi_cli_term *term,
+                        enum alqi_cli_style style, int *left,
+                        const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* "live", "peak" ... as in the options and in JSON keys. */
 const char *alqi_cli_measure_name(enum alqi_cli_measure measure);

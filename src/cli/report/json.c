@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cli/analysis/apportion.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/json.h"
 #include "cli/report/processes.h"
@@ -434,8 +433,7 @@ text_of(const json_t *object)
 
     if (text != NULL)
         return text;
-    alqi_cli_say("out of memory for the report");
-    exit(ALQI_CLI_UNREADABLE);
+    alqi_cli_die("out of memory for the report");
 }
 
 /* Writes an object that lies two levels deep: each line but the first gets two

@@ -43,10 +43,9 @@ plot_take(void *to, const char *verb, const char *value)
     *path = value;
     if (dot == NULL || strcasecmp(dot, ".png") != 0)
         return true;
-    alqi_cli_say("%s: --plot %s: it is drawn as SVG; name it so, any "
-                 "converter makes another of it",
-                 verb, value);
-    return false;
+    return alqi_cli_refuse("%s: --plot %s: it is drawn as SVG; name it so, any "
+                           "converter makes another of it",
+                           verb, value);
 }
 
 #define WHOLE_WORDS(least)                                                     \

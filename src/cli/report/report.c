@@ -4,7 +4,6 @@
  * around it; group the sites; print. Text is printed by totals.c, table.c,
  * more.c and calls.c in that order, JSON by json.c. What is freed in
  * alqi_cli_report() is what the phases before it have made. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -172,9 +172,6 @@ int alqi_cli_parse(const char *verb, int argc, char **argv, void *into,
 int alqi_cli_one_operand(const char *verb, int argc, char **argv, int first,
                          const char **out);
 
-/* Position of value in choices "a b c", -1 when it is not there. */
-int alqi_cli_choice(const char *choices, const char *value);
-
 void alqi_cli_help_verb(const struct alqi_cli_verb *verb);
 void alqi_cli_help_all(void);
 void alqi_cli_complete_bash(void);
@@ -188,6 +185,17 @@ void alqi_cli_say(const char *format, ...)
 /* From now on text has what is said last, without "aliquot: ", and stderr
  * nothing; NULL: as before. */
 void alqi_cli_say_into(char *text, size_t n_text);
+
+/* As say, and return ALQI_CLI_UNREADABLE, ALQI_CLI_FINDING, false; or end the
+ * command as UNREADABLE. */
+int alqi_cli_unreadable(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+int alqi_cli_finding(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+bool alqi_cli_refuse(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+_Noreturn void alqi_cli_die(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
 
 /* As say, then where help is; returns ALQI_CLI_USAGE. */
 int alqi_cli_usage(const char *verb, const char *format, ...)

@@ -67,8 +67,10 @@ behind_type(const char *s, size_t end)
     return begin;
 }
 
-void
-alqi_cli_cxxname_span(const char *function, size_t *begin, size_t *end)
+/* Where the qualified name stands in function: without the return type before
+ * it and the parameters behind it. */
+static void
+span(const char *function, size_t *begin, size_t *end)
 {
     *end = without_parameters(function);
     *begin = 0;
@@ -76,10 +78,11 @@ alqi_cli_cxxname_span(const char *function, size_t *begin, size_t *end)
         *begin = behind_type(function, *end);
 }
 
-/* "operator<", "operator<<" and "operator->" hold brackets that open or close
- * nothing. */
-size_t
-alqi_cli_cxxname_arguments(const char *s, size_t i, size_t end)
+/* Position behind the template arguments that open at i, 0 when none do or
+ * nothing closes them before end. "operator<", "operator<<" and "operator->"
+ * hold brackets that open or close nothing. */
+static size_t
+arguments_end(const char *s, size_t i, size_t end)
 {
     int depth = 0;
 
@@ -107,11 +110,10 @@ alqi_cli_cxxname_shorten(char *out, size_t capacity, const char *function,
     size_t end;
     bool is_long;
 
-    alqi_cli_cxxname_span(function, &i, &end);
+    span(function, &i, &end);
     is_long = alqi_cli_prefix_bytes(function + i, columns) < end - i;
     while (i < end && used + 8 < capacity) {
-        size_t behind =
-            is_long ? alqi_cli_cxxname_arguments(function, i, end) : 0;
+        size_t behind = is_long ? arguments_end(function, i, end) : 0;
 
         if (behind == 0) {
             out[used++] = function[i++];
@@ -132,9 +134,9 @@ plain_name(const char *function, char *out, size_t capacity)
     size_t i;
     size_t end;
 
-    alqi_cli_cxxname_span(function, &i, &end);
+    span(function, &i, &end);
     while (i < end && used + 1 < capacity) {
-        size_t behind = alqi_cli_cxxname_arguments(function, i, end);
+        size_t behind = arguments_end(function, i, end);
 
         if (behind != 0)
             i = behind;

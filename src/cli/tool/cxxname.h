@@ -7,14 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where the qualified name stands in function: without the return type before
- * it and the parameters behind it. */
-void alqi_cli_cxxname_span(const char *function, size_t *begin, size_t *end);
-
-/* Position behind the template arguments that open at i, 0 when none do or
- * nothing closes them before end. */
-size_t alqi_cli_cxxname_arguments(const char *function, size_t i, size_t end);
-
 /* The qualified name; with <...> for template arguments when it would have
  * more than that many columns. */
 void alqi_cli_cxxname_shorten(char *out, size_t capacity, const char *function,

@@ -396,11 +396,9 @@ token_make(struct alqi_cli_http *http)
 
     if (!http->config.has_token)
         return true;
-    if (getrandom(random, sizeof random, 0) != sizeof random) {
-        alqi_cli_say("%s: no random numbers: %s", http->config.verb,
-                     strerror(errno));
-        return false;
-    }
+    if (getrandom(random, sizeof random, 0) != sizeof random)
+        return alqi_cli_refuse("%s: no random numbers: %s", http->config.verb,
+                               strerror(errno));
     for (size_t i = 0; i < TOKEN_BYTES; i++)
         snprintf(http->token + 2 * i, 3, "%02x", random[i]);
     return true;
@@ -441,11 +439,10 @@ daemon_start(struct alqi_cli_http *http, int fd)
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENT_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    if (http->daemon == NULL) {
-        alqi_cli_say("%s: the server does not start: %s", http->config.verb,
-                     errno != 0 ? strerror(errno) : "no thread");
-        return false;
-    }
+    if (http->daemon == NULL)
+        return alqi_cli_refuse("%s: the server does not start: %s",
+                               http->config.verb,
+                               errno != 0 ? strerror(errno) : "no thread");
     return true;
 }
 

@@ -253,10 +253,8 @@ alqi_cli_launch(const struct alqi_cli_launch *launch,
     int fds[2];
 
     *out = (struct alqi_cli_launched){0};
-    if (pipe2(fds, O_CLOEXEC) != 0) {
-        alqi_cli_say("cannot make a pipe: %s", strerror(errno));
-        return false;
-    }
+    if (pipe2(fds, O_CLOEXEC) != 0)
+        return alqi_cli_refuse("cannot make a pipe: %s", strerror(errno));
     fflush(NULL);
     late_text = launch->late_text;
     sigfillset(&all); /* no signal between fork and the new dispositions */
@@ -348,13 +346,13 @@ alqi_cli_preload_find(char *path, size_t capacity)
         strcpy(path, full);
         if (strpbrk(full, " :") == NULL)
             return true;
-        alqi_cli_say("%s: LD_PRELOAD cannot hold a path with a blank or a "
-                     "colon; move it, and set ALIQUOT_PRELOAD_PATH",
-                     full);
-        return false;
+        return alqi_cli_refuse(
+            "%s: LD_PRELOAD cannot hold a path with a blank or a "
+            "colon; move it, and set ALIQUOT_PRELOAD_PATH",
+            full);
     }
-    alqi_cli_say("libaliquot-preload.so is not beside %s, nor in %s; set "
-                 "ALIQUOT_PRELOAD_PATH to its path",
-                 dir, ALQI_INSTALL_PRELOAD_DIR);
-    return false;
+    return alqi_cli_refuse(
+        "libaliquot-preload.so is not beside %s, nor in %s; set "
+        "ALIQUOT_PRELOAD_PATH to its path",
+        dir, ALQI_INSTALL_PRELOAD_DIR);
 }

@@ -3,7 +3,6 @@
 #define ALQI_CLI_TOOL_LAUNCH_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 struct alqi_cli_launch {

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 
 #include "cli/tool/cli.h"
 #include "cli/tool/memory.h"
@@ -68,8 +67,7 @@ alqi_cli_memory_open(char **text, size_t *n_bytes)
     *m = (struct memory){text, n_bytes, CAPACITY_LEAST};
     if (out != NULL)
         return out;
-    alqi_cli_say("out of memory for a stream");
-    exit(ALQI_CLI_UNREADABLE);
+    alqi_cli_die("out of memory for a stream");
 }
 
 void
@@ -80,6 +78,5 @@ alqi_cli_memory_close(FILE *out, const char *what)
     fclose(out);
     if (is_whole)
         return;
-    alqi_cli_say("out of memory for %s", what);
-    exit(ALQI_CLI_UNREADABLE);
+    alqi_cli_die("out of memory for %s", what);
 }

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
+#include "cli/tool/page.h"
 #include "cli/tool/rate.h"
 #include "cli/tool/text.h"
 
@@ -69,9 +69,10 @@ tables_make(struct tables *tables, const struct alqi_cli_verb *verb)
     tables_add(tables, i, &help_row);
 }
 
-/* A linear search over the words of choices, which are separated by blanks. */
-int
-alqi_cli_choice(const char *choices, const char *value)
+/* Position of value in choices "a b c", -1 when it is not there. A linear
+ * search over the words of choices, which are separated by blanks. */
+static int
+choice_find(const char *choices, const char *value)
 {
     size_t n = strlen(value);
     int i = 0;
@@ -127,7 +128,7 @@ choice_check(const char *verb, const struct alqi_cli_option *row,
 {
     size_t n;
 
-    if (row->choices == NULL || alqi_cli_choice(row->choices, value) >= 0)
+    if (row->choices == NULL || choice_find(row->choices, value) >= 0)
         return -1;
     n = strlen(value);
     if (row->former != NULL && strncmp(row->former, value, n) == 0 &&
@@ -220,7 +221,7 @@ value_take(const struct alqi_cli_verb *verb, const struct alqi_cli_option *row,
         *(int *)to = row->number;
         break;
     case ALQI_CLI_OPTION_CHOICE:
-        *(int *)to = row->number + alqi_cli_choice(row->choices, value);
+        *(int *)to = row->number + choice_find(row->choices, value);
         break;
     case ALQI_CLI_OPTION_TEXT:
         *(const char **)to = value;
@@ -362,7 +363,7 @@ complete_values(const struct alqi_cli_verb *verb)
 {
     for (const struct alqi_cli_option *o = verb->options; o->name != NULL; o++)
         if (o->choices != NULL)
-            printf("        %s:--%s) words=\"%s\" ;;\n", verb->name, o->name,
+            printf("    %s:--%s) words=\"%s\" ;;\n", verb->name, o->name,
                    o->choices);
 }
 
@@ -371,7 +372,7 @@ complete_values(const struct alqi_cli_verb *verb)
 static void
 complete_options(const struct alqi_cli_verb *verb)
 {
-    printf("        %s) words=\"", verb->name);
+    printf("    %s) words=\"", verb->name);
     for (const struct alqi_cli_option *o = verb->options; o->name != NULL; o++)
         printf("--%s%s ", o->name, has_arg(o) == required_argument ? "=" : "");
     printf("--help\" ;;\n");
@@ -393,107 +394,27 @@ complete_program(const struct alqi_cli_verb *verb)
     printf("\" ;;\n");
 }
 
-/* Behind a program's name nothing is ours: what is known of that program, or
- * files. */
-static const char completion_of_programs[] =
-    "_aliquot_program()\n{\n"
-    "    local word values=\" $1 \"\n"
-    "    at=2\n"
-    "    while [ \"$at\" -lt \"$COMP_CWORD\" ]; do\n"
-    "        word=${COMP_WORDS[at]}\n"
-    "        case $word in\n"
-    "        --) at=$((at + 1)) ended=1; return ;;\n"
-    "        -*) ;;\n"
-    "        *) return ;;\n"
-    "        esac\n"
-    "        if [ \"${COMP_WORDS[at+1]}\" = = ]; then\n"
-    "            at=$((at + 3))\n"
-    "        elif [ \"${values#* \"$word\" }\" != \"$values\" ]; then\n"
-    "            at=$((at + 2))\n"
-    "        else\n"
-    "            at=$((at + 1))\n"
-    "        fi\n"
-    "    done\n}\n"
-    "_aliquot_behind()\n{\n"
-    "    local known\n"
-    "    for known in _comp_command_offset _command_offset; do\n"
-    "        declare -F $known >/dev/null && { $known \"$1\"; return; }\n"
-    "    done\n"
-    "    COMPREPLY=($(compgen -f -- \"$cur\"))\n"
-    "    compopt -o filenames 2>/dev/null\n}\n";
-
-static const char completion_head[] =
-    "# bash completion for aliquot; made by `aliquot help --completion`\n";
-
-/* The names of all verbs, each with a blank behind it. */
+/* A function of the shell with cases of each verb. */
 static void
-complete_verbs(void)
+complete_cases(const char *name, void (*cases)(const struct alqi_cli_verb *))
 {
+    printf("_aliquot_%s()\n{\n    case $1 in\n", name);
     for (size_t i = 0; i < alqi_cli_n_verbs; i++)
-        printf("%s ", alqi_cli_verbs[i].name);
+        cases(&alqi_cli_verbs[i]);
+    printf("    esac\n}\n");
 }
 
-/* Completes the name of a program that a verb runs, or the arguments behind
- * it. */
-static void
-complete_programs(void)
-{
-    printf("    case $verb in\n");
-    for (size_t i = 0; i < alqi_cli_n_verbs; i++)
-        complete_program(&alqi_cli_verbs[i]);
-    printf("    esac\n"
-           "    if [ \"$at\" -gt 0 ] && [ \"$at\" -lt \"$COMP_CWORD\" ]; then\n"
-           "        _aliquot_behind \"$at\"\n"
-           "        return\n"
-           "    fi\n"
-           "    if [ \"$at\" -eq \"$COMP_CWORD\" ] &&\n"
-           "        { [ -n \"$ended\" ] || [ \"${cur#-}\" = \"$cur\" ]; } &&\n"
-           "        [ \"${cur#*/}\" = \"$cur\" ]; then\n"
-           "        COMPREPLY=($(compgen -c -- \"$cur\"))\n"
-           "        return\n"
-           "    fi\n");
-}
-
-/* Readline splits --name=value at '='; the function looks back over it. */
+/* What depends on the tables; then the text that does not. */
 void
 alqi_cli_complete_bash(void)
 {
-    printf("%s%s_aliquot()\n{\n"
-           "    local cur prev verb words= at=0 ended=\n"
-           "    cur=${COMP_WORDS[COMP_CWORD]}\n"
-           "    prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-           "    verb=${COMP_WORDS[1]}\n"
-           "    COMPREPLY=()\n"
-           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-           "        words=\"",
-           completion_head, completion_of_programs);
-    complete_verbs();
-    printf("--help --version\"\n"
-           "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-           "        return\n    fi\n");
-    complete_programs();
-    printf("    if [ \"$cur\" = = ]; then\n"
-           "        cur=\n"
-           "    elif [ \"$prev\" = = ]; then\n"
-           "        prev=${COMP_WORDS[COMP_CWORD-2]}\n    fi\n"
-           "    if [ \"${cur#-}\" != \"$cur\" ]; then\n"
-           "        case $verb in\n");
+    printf("# bash completion for aliquot; made by `aliquot help "
+           "--completion`\n_aliquot_verbs=\"");
     for (size_t i = 0; i < alqi_cli_n_verbs; i++)
-        complete_options(&alqi_cli_verbs[i]);
-    printf("        esac\n    else\n        case $verb:$prev in\n");
-    for (size_t i = 0; i < alqi_cli_n_verbs; i++)
-        complete_values(&alqi_cli_verbs[i]);
-    printf("        help:*) words=\"");
-    complete_verbs();
-    printf("\" ;;\n"
-           "        esac\n    fi\n"
-           "    if [ -n \"$words\" ]; then\n"
-           "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-           "        [ \"${COMPREPLY[0]%%=}\" != \"${COMPREPLY[0]}\" ] &&\n"
-           "            compopt -o nospace 2>/dev/null\n"
-           "    else\n"
-           "        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
-           "        compopt -o filenames 2>/dev/null\n"
-           "    fi\n}\n"
-           "complete -F _aliquot aliquot\n");
+        printf("%s ", alqi_cli_verbs[i].name);
+    printf("\"\n");
+    complete_cases("programs", complete_program);
+    complete_cases("options", complete_options);
+    complete_cases("values", complete_values);
+    fputs(alqi_cli_page_completion, stdout);
 }

@@ -21,7 +21,18 @@ extern const char alqi_cli_page_script[], alqi_cli_page_style[]; /* texts */
 /* SHA-256 in base64, for a policy. */
 extern const char alqi_cli_page_script_hash[], alqi_cli_page_style_hash[];
 
+/* The style sheet of the summary, cli/export/summary.css, and its hash.  It
+ * needs no script, fonts or images; its colours have a contrast of 7:1 for text
+ * and 4.5:1 for notes in both schemes, and mail programs that know no custom
+ * properties, media queries or grids still get the tables. */
+extern const char alqi_cli_page_summary[], alqi_cli_page_summary_hash[];
+
 /* The engine, as WebAssembly. */
 const char *alqi_cli_page_engine(size_t *n_bytes);
+
+/* ---- for shells ---------------------------------------------------------- */
+
+/* What follows the lists in the completion of bash: completion.bash. */
+extern const char alqi_cli_page_completion[];
 
 #endif

@@ -1,4 +1,5 @@
-/* page_files.S -- the bytes of viewer/dist, read by the assembler; see page.h
+/* page_files.S -- the bytes of viewer/dist and other texts, read by the
+ * assembler; see page.h
  *
  * Each ends with a zero byte, which is not counted. */
 
@@ -26,5 +27,9 @@ alqi_cli_page_\end:
 	file	engine_start, engine_end, "engine.wasm"
 	file	script_hash, script_hash_end, "app.js.sha256"
 	file	style_hash, style_hash_end, "app.css.sha256"
+
+	file	summary, summary_end, "summary.css"
+	file	summary_hash, summary_hash_end, "summary.css.sha256"
+	file	completion, completion_end, "completion.bash"
 
 	.section .note.GNU-stack, "", %progbits

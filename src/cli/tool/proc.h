@@ -3,7 +3,6 @@
 #define ALQI_CLI_TOOL_PROC_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

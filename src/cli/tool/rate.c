@@ -69,11 +69,10 @@ alqi_cli_interval_take(void *to, const char *verb, const char *value)
     double bytes;
 
     if (!alqi_cli_bytes_parse(value, &bytes) || bytes < ALQI_WORD_BYTES ||
-        bytes > INTERVAL_BYTES_MOST) {
-        alqi_cli_say("%s: --interval %s: a size from 8 to 1024G, such as 64K",
-                     verb, value);
-        return false;
-    }
+        bytes > INTERVAL_BYTES_MOST)
+        return alqi_cli_refuse(
+            "%s: --interval %s: a size from 8 to 1024G, such as 64K", verb,
+            value);
     *rate = ALQI_WORD_BYTES / bytes;
     return true;
 }
@@ -96,6 +95,6 @@ alqi_cli_rate_take(void *rate, const char *verb, const char *value)
 {
     if (alqi_cli_rate_parse(value, rate))
         return true;
-    alqi_cli_say("%s: --rate %s: a number above 0, and 1 at most", verb, value);
-    return false;
+    return alqi_cli_refuse("%s: --rate %s: a number above 0, and 1 at most",
+                           verb, value);
 }

@@ -60,6 +60,50 @@ alqi_cli_say(const char *format, ...)
     va_end(args);
 }
 
+int
+alqi_cli_unreadable(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say_line(format, args);
+    va_end(args);
+    return ALQI_CLI_UNREADABLE;
+}
+
+int
+alqi_cli_finding(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say_line(format, args);
+    va_end(args);
+    return ALQI_CLI_FINDING;
+}
+
+bool
+alqi_cli_refuse(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say_line(format, args);
+    va_end(args);
+    return false;
+}
+
+_Noreturn void
+alqi_cli_die(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say_line(format, args);
+    va_end(args);
+    exit(ALQI_CLI_UNREADABLE);
+}
+
 /* The `verb` may be NULL: the mistake was made before a verb was known. */
 int
 alqi_cli_usage(const char *verb, const char *format, ...)
@@ -83,8 +127,7 @@ alqi_cli_realloc(void *block, size_t n, size_t each_bytes)
 
     if (grown != NULL)
         return grown;
-    alqi_cli_say("out of memory for %zu entries of %zu bytes", n, each_bytes);
-    exit(ALQI_CLI_UNREADABLE);
+    alqi_cli_die("out of memory for %zu entries of %zu bytes", n, each_bytes);
 }
 
 void *
@@ -130,8 +173,7 @@ alqi_cli_intern(struct alqi_base_intern *table, const uint32_t *row)
 
     if (number != ALQI_BASE_INTERN_NONE)
         return number;
-    alqi_cli_say("out of memory for %u rows", table->n);
-    exit(ALQI_CLI_UNREADABLE);
+    alqi_cli_die("out of memory for %u rows", table->n);
 }
 
 uint64_t *
@@ -141,8 +183,7 @@ alqi_cli_map_at(struct alqi_base_map *map, uint64_t key, bool *is_new)
 
     if (value != NULL)
         return value;
-    alqi_cli_say("out of memory for %zu numbers", map->n_used);
-    exit(ALQI_CLI_UNREADABLE);
+    alqi_cli_die("out of memory for %zu numbers", map->n_used);
 }
 
 void

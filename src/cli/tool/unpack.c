@@ -294,14 +294,12 @@ alqi_cli_unpack_file(const char **path, const char *directory_hint, int *fd,
     } else {
         *fd = open(*path, O_RDONLY | O_CLOEXEC);
     }
-    if (*fd < 0 || fstat(*fd, &st) != 0) {
-        alqi_cli_say("cannot open %s: %s", *path, strerror(errno));
-        return ALQI_CLI_UNREADABLE;
-    }
-    if (S_ISDIR(st.st_mode)) {
-        alqi_cli_say("%s is a directory: %s", *path, directory_hint);
-        return ALQI_CLI_UNREADABLE;
-    }
+    if (*fd < 0 || fstat(*fd, &st) != 0)
+        return alqi_cli_unreadable("cannot open %s: %s", *path,
+                                   strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return alqi_cli_unreadable("%s is a directory: %s", *path,
+                                   directory_hint);
     if (S_ISREG(st.st_mode) && size_bytes != NULL)
         *size_bytes = (uint64_t)st.st_size;
     return -1;

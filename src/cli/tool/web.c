@@ -262,10 +262,9 @@ headers_read(struct alqi_cli_web_headers *h, const char *verb, const char *path)
     bool is_right = true;
     FILE *f = fopen(path, "re");
 
-    if (f == NULL) {
-        alqi_cli_say("%s: --header=@%s: %s", verb, path, strerror(errno));
-        return false;
-    }
+    if (f == NULL)
+        return alqi_cli_refuse("%s: --header=@%s: %s", verb, path,
+                               strerror(errno));
     while (is_right && getline(&line, &capacity, f) > 0) {
         line[strcspn(line, "\r\n")] = '\0';
         is_right = line[0] == '\0' || header_keep(h, verb, line);

@@ -260,11 +260,10 @@ write_index(struct opener *o, struct alqi_cli_input *input, FILE *out)
         alqi_cli_view_index_write(input, o->file->operand, o->key, out);
     int status = alqi_cli_input_finish(input);
 
-    if (error != NULL) {
-        alqi_cli_say("%s: %s%s%s", o->file->operand, error,
-                     errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "");
-        return ALQI_CLI_UNREADABLE;
-    }
+    if (error != NULL)
+        return alqi_cli_unreadable("%s: %s%s%s", o->file->operand, error,
+                                   errno != 0 ? ": " : "",
+                                   errno != 0 ? strerror(errno) : "");
     (void)status; /* said; what was read before the damage is shown */
     return -1;
 }

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/http.h"
 #include "cli/tool/page.h"
@@ -175,8 +174,8 @@ files_open(struct view *v, int argc, char **argv, int first)
             error = alqi_view_set_add(v->set, file->bytes, file->n_bytes);
         if (error == NULL)
             continue;
-        alqi_cli_say("the index of %s cannot be used: %s", argv[i], error);
-        return ALQI_CLI_UNREADABLE;
+        return alqi_cli_unreadable("the index of %s cannot be used: %s",
+                                   argv[i], error);
     }
     return -1;
 }

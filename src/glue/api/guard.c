@@ -10,8 +10,6 @@
 #include <aliquot/domain.h>
 #include <aliquot/limit.h>
 
-#include "base/base.h"
-
 enum { STEPS_MIN = 8 };
 
 /* ---- guards ------------------------------------------------------------- */

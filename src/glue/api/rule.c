@@ -5,7 +5,6 @@
 #include <aliquot/heap.h>
 
 #include "glue/api/rule.h"
-#include "heap/domain.h"
 
 /* The domain's memory stays, so that a use after its end can be told. */
 static bool
@@ -40,8 +39,9 @@ alqi_glue_rule_run_broken(const struct alq_domain *d, const char *function)
                      "attach it first, with alq_thread_attach");
 }
 
-void
-alqi_glue_rule_small(uintptr_t wosize, unsigned tag, const char *function)
+/* Whether a small block may have this header; else says so, and aborts. */
+static void
+rule_small(uintptr_t wosize, unsigned tag, const char *function)
 {
     if (ALQI_UNLIKELY(wosize - 1 >= ALQ_SMALL_WOSIZE_MAX))
         alqi_base_misuse(function, "a small block has 1 to 256 fields",
@@ -62,5 +62,5 @@ alq_check_small(const struct alq_domain *d, uintptr_t wosize, unsigned tag,
                 const char *function)
 {
     alqi_glue_rule_run(d, function);
-    alqi_glue_rule_small(wosize, tag, function);
+    rule_small(wosize, tag, function);
 }

@@ -16,9 +16,6 @@
 /* Says why the calling thread must not call `function`, and aborts. */
 _Noreturn void alqi_glue_rule_run_broken(const struct alq_domain *d,
                                          const char *function);
-/* Whether a small block may have this header; else says so, and aborts. */
-void alqi_glue_rule_small(uintptr_t wosize, unsigned tag, const char *function);
-
 /* The calling thread runs the domain. */
 static inline void
 alqi_glue_rule_run(const struct alq_domain *d, const char *function)

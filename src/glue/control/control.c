@@ -419,21 +419,6 @@ job_is_waiting(double *rate)
 /* ---- what is said ---------------------------------------------------------
  */
 
-static size_t
-put(char *said, size_t n, const char *key, const char *value)
-{
-    return alqi_side_put(said, ALQI_CONTROL_TEXT_BYTES, n, key, value);
-}
-
-static size_t
-put_count(char *said, size_t n, const char *key, uint64_t value)
-{
-    char text[24];
-
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    return put(said, n, key, text);
-}
-
 /* The state in the words of the protocol. */
 static const char *
 state_word(const struct alqi_glue_trace_look *look, bool is_traced,
@@ -447,15 +432,14 @@ state_word(const struct alqi_glue_trace_look *look, bool is_traced,
 }
 
 /* Appends the counters, under the lock. */
-static size_t
-put_counters(char *said, size_t n)
+static void
+put_counters(struct alqi_side_line *line)
 {
     alqi_plat_lock(&control.lock);
-    n = put_count(said, n, "heap_bytes", control.heap_bytes);
-    n = put_count(said, n, "minor_collections", control.minor_collections);
-    n = put_count(said, n, "major_collections", control.major_collections);
+    alqi_side_number(line, "heap_bytes", control.heap_bytes);
+    alqi_side_number(line, "minor_collections", control.minor_collections);
+    alqi_side_number(line, "major_collections", control.major_collections);
     alqi_plat_unlock(&control.lock);
-    return n;
 }
 
 /* Writes the state as the protocol has it. The counters are as old as the last
@@ -469,26 +453,24 @@ state_say(char *said)
                       ? look.rate
                       : control.next_rate;
     bool is_waiting = job_is_waiting(&rate);
-    char text[40];
-    size_t n;
+    struct alqi_side_line line = {said, ALQI_CONTROL_TEXT_BYTES, 0};
 
     note_take();
     said[0] = '\0';
-    n = put(said, 0, "state", state_word(&look, is_traced, is_waiting));
-    snprintf(text, sizeof text, "%.17g", rate > 0 ? rate : ALQI_DEFAULT_RATE);
-    n = put(said, n, "rate", text);
-    n = put_counters(said, n);
+    alqi_side_text(&line, "state", state_word(&look, is_traced, is_waiting));
+    alqi_side_real(&line, "rate", rate > 0 ? rate : ALQI_DEFAULT_RATE);
+    put_counters(&line);
     if (control.note[0] != '\0')
-        n = put(said, n, "note", control.note);
+        alqi_side_text(&line, "note", control.note);
     if (!is_traced)
         return;
-    n = put_count(said, n, "samples", look.counts.allocations);
-    n = put_count(said, n, "frees", look.counts.collections);
-    n = put_count(said, n, "dropped_nested", look.sampled.dropped_nested);
-    n = put_count(said, n, "dropped_nomem", look.sampled.dropped_nomem);
-    n = put_count(said, n, "dropped_space", look.counts.dropped);
-    n = put_count(said, n, "dropped_cap", look.sampled.dropped_cap);
-    put(said, n, "file", look.path);
+    alqi_side_number(&line, "samples", look.counts.allocations);
+    alqi_side_number(&line, "frees", look.counts.collections);
+    alqi_side_number(&line, "dropped_nested", look.sampled.dropped_nested);
+    alqi_side_number(&line, "dropped_nomem", look.sampled.dropped_nomem);
+    alqi_side_number(&line, "dropped_space", look.counts.dropped);
+    alqi_side_number(&line, "dropped_cap", look.sampled.dropped_cap);
+    alqi_side_text(&line, "file", look.path);
 }
 
 /* ---- requests -------------------------------------------------------------

@@ -24,6 +24,7 @@
 
 #include "base/base.h"
 #include "glue/tracing/gc_trace.h"
+#include "glue/tracing/trace.h"
 #include "heap/state.h"
 #include "plat/plat.h"
 #include "wire/gctrace.h"
@@ -484,25 +485,6 @@ forks_watch(void)
 
 /* ---- by environment ----------------------------------------------------- */
 
-/* "%p" becomes the process's number; false: the name is too long. */
-static bool
-expand(const char *name, char *path, size_t n_path)
-{
-    size_t n = 0;
-
-    for (; *name != '\0' && n < n_path; name++)
-        if (name[0] == '%' && name[1] == 'p') {
-            n += (size_t)snprintf(path + n, n_path - n, "%ld", (long)getpid());
-            name++;
-        } else {
-            path[n++] = *name;
-        }
-    if (n >= n_path)
-        return false;
-    path[n] = '\0';
-    return true;
-}
-
 /* Once a process; a failure is logged, and the program goes on. */
 void
 alqi_glue_gc_trace_begin(struct alq_domain *d)
@@ -514,7 +496,7 @@ alqi_glue_gc_trace_begin(struct alq_domain *d)
 
     if (name == NULL || *name == '\0' || atomic_exchange(&was_tried, true))
         return;
-    if (!expand(name, path, sizeof path)) {
+    if (!alqi_glue_trace_name(name, NULL, path, sizeof path)) {
         say("aliquot: ALIQUOT_GC_TRACE=%.40s...: the name is too long; the "
             "collector is not recorded\n",
             name);

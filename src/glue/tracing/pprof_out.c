@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "glue/tracing/pprof_out.h"
 
 /* ---- the descriptor ----------------------------------------------------- */

@@ -231,8 +231,7 @@ static enum alq_status
 head_write(struct alqi_tracing *t)
 {
     struct alqi_tracing_stream *s = t->streams[0];
-    struct alqi_glue_trace_side side = {s->writer, &t->n_texts,
-                                        t->info.start_us};
+    struct alqi_side_writer side = {s->writer, &t->n_texts, t->info.start_us};
     enum alq_status status = alqi_glue_trace_side_cmdline(&side);
 
     return status == ALQ_OK ? alqi_ctf_writer_flush(s->writer) : status;
@@ -333,12 +332,12 @@ static void
 end_write_locked(struct alqi_tracing *t)
 {
     struct alqi_tracing_stream *s = t->streams[0];
-    struct alqi_glue_trace_side side;
+    struct alqi_side_writer side;
 
     ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     if (s == NULL)
         return;
-    side = (struct alqi_glue_trace_side){
+    side = (struct alqi_side_writer){
         s->writer, &t->n_texts,
         alqi_tracing_time_us(t, alqi_plat_mono_ns_sigsafe())};
     s->last_us = side.time_us;

@@ -16,6 +16,7 @@
 #include "base/base.h"
 #include "glue/join/callstack.h"
 #include "glue/tracing/trace_side.h"
+#include "wire/side.h"
 #include "glue/tracing/tracing.h"
 
 enum { LOCATIONS = 64, MISSING = 64, THREADS_MAX = 60000 };
@@ -172,7 +173,7 @@ frames_meet(struct alqi_tracing *t, const struct birth *b)
 /* Tells a thread, or a domain in its place, by its index. */
 static enum alq_status
 thread_tell_locked(const struct alqi_tracing *t,
-                   const struct alqi_glue_trace_side *side, uint64_t who,
+                   const struct alqi_side_writer *side, uint64_t who,
                    uint64_t index)
 {
     char name[32] = "";
@@ -182,14 +183,13 @@ thread_tell_locked(const struct alqi_tracing *t,
         pthread_getname_np(pthread_self(), name, sizeof name);
     else
         snprintf(name, sizeof name, "domain %" PRIu64, who);
-    return alqi_glue_trace_side_thread(side, index, alqi_plat_tid_sigsafe(),
-                                       name);
+    return alqi_side_write_thread(side, index, alqi_plat_tid_sigsafe(),
+                                  ALQI_SIDE_NO_PROCESS, name);
 }
 
 /* Tells the modules that were met since the last time. */
 static enum alq_status
-modules_tell_locked(struct alqi_tracing *t,
-                    const struct alqi_glue_trace_side *side)
+modules_tell_locked(struct alqi_tracing *t, const struct alqi_side_writer *side)
 {
     const struct alqi_glue_module *m;
     enum alq_status status = ALQ_OK;
@@ -208,16 +208,16 @@ modules_tell_locked(struct alqi_tracing *t,
  * switches. */
 static ALQI_NOINLINE enum alq_status
 rate_switch_locked(const struct alqi_tracing *t, struct alqi_tracing_stream *s,
-                   const struct alqi_glue_trace_side *side, unsigned rate)
+                   const struct alqi_side_writer *side, unsigned rate)
 {
     enum alq_status status = ALQ_OK;
 
     ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
     for (; status == ALQ_OK && s->n_rates_told <= rate; s->n_rates_told++)
-        status = alqi_glue_trace_side_rate(side, s->n_rates_told,
-                                           t->rates[s->n_rates_told]);
+        status = alqi_side_write_rate(side, s->n_rates_told,
+                                      t->rates[s->n_rates_told]);
     s->rate = rate;
-    return status == ALQ_OK ? alqi_glue_trace_side_rate_switch(side, rate)
+    return status == ALQ_OK ? alqi_side_write_mark(side, ALQI_SIDE_RATE, rate)
                             : status;
 }
 
@@ -227,7 +227,7 @@ static enum alq_status
 side_put_locked(struct alqi_tracing *t, struct alqi_tracing_stream *s,
                 const struct birth *b, uint64_t *thread)
 {
-    struct alqi_glue_trace_side side = {s->writer, &t->n_texts, s->last_us};
+    struct alqi_side_writer side = {s->writer, &t->n_texts, s->last_us};
     uint64_t index = *thread / 2 - 1;
     enum alq_status status = ALQ_OK;
 
@@ -240,7 +240,7 @@ side_put_locked(struct alqi_tracing *t, struct alqi_tracing_stream *s,
         status = modules_tell_locked(t, &side);
     if (status == ALQ_OK && s->thread != index) {
         s->thread = index;
-        status = alqi_glue_trace_side_switch(&side, index);
+        status = alqi_side_write_mark(&side, ALQI_SIDE_THREAD, index);
     }
     if (status == ALQ_OK && ALQI_UNLIKELY(s->rate != b->rate))
         status = rate_switch_locked(t, s, &side, b->rate);
