@@ -1,18 +1,62 @@
 /* process.c -- see process.h: /proc, prctl(2), eventfd(2)
  *
- * No state: each call is one system call. */
+ * No state: a call is one system call, or a few. */
+#include <link.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "plat/process.h"
 
+/* Whether the kernel executed the dynamic linker (ld.so PROGRAM): it was not
+ * loaded for a program that asks for it. */
+static bool
+is_linker_executed(void)
+{
+    const ElfW(Phdr) *p = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+    unsigned long n = getauxval(AT_PHNUM);
+
+    if (getauxval(AT_BASE) != 0 || p == NULL)
+        return false;
+    while (n > 0 && p->p_type != PT_INTERP)
+        p++, n--;
+    return n > 0;
+}
+
+/* The program as the linker was given it, from the directory of the start.
+ * False: it is not there, as after a change of the directory. */
+static bool
+linker_program(char *path, size_t n)
+{
+    const char *name = (const char *)getauxval(AT_EXECFN);
+    size_t at = 0;
+
+    if (name == NULL || strchr(name, '/') == NULL)
+        return false;
+    if (name[0] != '/') {
+        if (getcwd(path, n) == NULL)
+            return false;
+        at = strlen(path);
+        path[at++] = '/';
+    }
+    if (at + strlen(name) >= n)
+        return false;
+    strcpy(path + at, name);
+    return access(path, F_OK) == 0;
+}
+
 void
 alqi_plat_executable_sigsafe(char *path, size_t n)
 {
-    ssize_t got = readlink("/proc/self/exe", path, n - 1);
+    ssize_t got;
 
+    if (is_linker_executed() && linker_program(path, n))
+        return;
+    got = readlink("/proc/self/exe", path, n - 1);
     path[got > 0 ? got : 0] = '\0';
 }
 

@@ -8,7 +8,8 @@
 #include <stddef.h>
 
 /* The path of the running program's file; "" where the system does not say.
- * Longer than n - 1 bytes: cut off. */
+ * Longer than n - 1 bytes: cut off.  Of a program that a dynamic linker was
+ * called with by name, the program. */
 void alqi_plat_executable_sigsafe(char *path, size_t n);
 
 /* The calling thread's name for ps(1) and debuggers; 15 bytes of it count. */

@@ -42,11 +42,28 @@ is_of_another_libc(const char *linker)
     return false;
 }
 
-static enum alqi_plat_program
-linker_look(int fd, const Elf64_Ehdr *eh)
+/* Whether a file without an interpreter is a library: a dynamic linker, which
+ * loads the program that it is given. */
+static bool
+has_soname(int fd, const Elf64_Phdr *dynamic)
 {
+    Elf64_Dyn d = {.d_tag = DT_NULL};
+
+    for (unsigned i = 0; i < dynamic->p_filesz / sizeof d; i++) {
+        off_t at = (off_t)(dynamic->p_offset + i * sizeof d);
+
+        if (pread(fd, &d, sizeof d, at) != (ssize_t)sizeof d ||
+            d.d_tag == DT_NULL || d.d_tag == DT_SONAME)
+            break;
+    }
+    return d.d_tag == DT_SONAME;
+}
+
+static enum alqi_plat_program
+linker_look(const char *path, int fd, const Elf64_Ehdr *eh)
+{
+    Elf64_Phdr ph, dynamic = {.p_filesz = 0};
     char linker[256];
-    Elf64_Phdr ph;
     ssize_t n;
 
     for (unsigned i = 0; i < eh->e_phnum && i < SEGMENTS_MAX; i++) {
@@ -54,6 +71,8 @@ linker_look(int fd, const Elf64_Ehdr *eh)
 
         if (pread(fd, &ph, sizeof ph, at) != (ssize_t)sizeof ph)
             return ALQI_PLAT_PROGRAM_STATIC;
+        if (ph.p_type == PT_DYNAMIC)
+            dynamic = ph;
         if (ph.p_type != PT_INTERP)
             continue;
         n = pread(fd, linker, sizeof linker - 1, (off_t)ph.p_offset);
@@ -61,7 +80,10 @@ linker_look(int fd, const Elf64_Ehdr *eh)
         return is_of_another_libc(linker) ? ALQI_PLAT_PROGRAM_LIBC
                                           : ALQI_PLAT_PROGRAM_OK;
     }
-    return ALQI_PLAT_PROGRAM_STATIC;
+    if (is_of_another_libc(path))
+        return ALQI_PLAT_PROGRAM_LIBC;
+    return has_soname(fd, &dynamic) ? ALQI_PLAT_PROGRAM_OK
+                                    : ALQI_PLAT_PROGRAM_STATIC;
 }
 
 static enum alqi_plat_program
@@ -80,7 +102,7 @@ elf_look(const char *path, int fd, const char *head, size_t n)
         return ALQI_PLAT_PROGRAM_WIDTH;
     memcpy(&eh, head, sizeof eh);
     return eh.e_machine != machine ? ALQI_PLAT_PROGRAM_MACHINE
-                                   : linker_look(fd, &eh);
+                                   : linker_look(path, fd, &eh);
 }
 
 /* The path behind "#!". */
@@ -130,7 +152,7 @@ alqi_plat_program_text(enum alqi_plat_program program)
         [ALQI_PLAT_PROGRAM_STATIC] = "statically linked",
         [ALQI_PLAT_PROGRAM_WIDTH] = "a 32-bit program",
         [ALQI_PLAT_PROGRAM_MACHINE] = "a program for another machine",
-        [ALQI_PLAT_PROGRAM_LIBC] = "linked with another C library",
+        [ALQI_PLAT_PROGRAM_LIBC] = "of another C library",
         [ALQI_PLAT_PROGRAM_PRIVILEGED] =
             "set-user-ID, set-group-ID or given capabilities"};
 

@@ -318,7 +318,7 @@ mapping_from_linker(uintptr_t address, struct alqi_stack_mapping *out)
 bool
 alqi_stack_module_is_entry(uintptr_t address)
 {
-    const ElfW(Ehdr) *linker = (const ElfW(Ehdr) *)getauxval(AT_BASE);
+    const ElfW(Ehdr) *linker = (const ElfW(Ehdr) *)_r_debug.r_ldbase;
 
     return address - getauxval(AT_ENTRY) < ENTRY_BYTES ||
            (linker != NULL &&

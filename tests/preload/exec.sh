@@ -80,7 +80,7 @@ EOF
 others=()
 gcc -static -o static other.c && others+=("static:statically linked:other")
 command -v musl-gcc >/dev/null && musl-gcc -o musl other.c &&
-    others+=("musl:linked with another C library:other")
+    others+=("musl:of another C library:other")
 as --32 -o narrow.o narrow.s && ld -m elf_i386 -o narrow narrow.o &&
     others+=("narrow:a 32-bit program:")
 [ "${#others[@]}" -ge 2 ] || fail "no program that cannot be recorded"
@@ -111,6 +111,40 @@ for other in "${others[@]}"; do
     contains "$name, become" "$(cat err)" "$why"
     contains "$name, become: the image before" \
         "$(live t.ctf 'become_first@')" "50000 1"
+done
+
+# A dynamic linker that is called by name loads the profiler into its program,
+# if it is the one of our C library.
+linker=$(readelf -l "$becomes" | sed -n 's/.*interpreter: \(.*\)]/\1/p')
+record --rate=1 -- "$linker" "$becomes" last
+equal "linker: status" "$status" 3
+equal "linker: output" "$out" "last"
+contains "linker: recorded" "$(live t.ctf 'become_last@')" "70000 1"
+record --exact -- "$linker" "$(command -v gdb || command -v cmake)" --version
+contains "linker: whole stacks, of constructors, too" \
+    "$("$aliquot" info t.ctf)" "nothing was dropped"
+(cd "$(dirname "$becomes")" && "$aliquot" record -q --rate=1 -f \
+    -o "$work/t.ctf" -- "$linker" ./becomes last >/dev/null)
+contains "linker: a relative name" "$(live t.ctf 'become_last@')" "70000 1"
+for how in child spawn vfork; do
+    record --rate=1 --follow -- "$becomes" $how "$linker" "$becomes" last
+    equal "linker, $how: status" "$status" 3
+    contains "linker, $how: followed" "$(live t.becomes.*.ctf 'become_last@')" \
+        "70000 1"
+    equal "linker, $how: not said to be unrecorded" "$(grep -c unrecorded err)" 0
+done
+for linker in /lib/ld-musl-*; do
+    if [ ! -x musl ] || [ ! -x "$linker" ]; then
+        continue
+    fi
+    why="another C library"
+    record -- "$linker" ./musl
+    equal "musl's linker, itself: refused" "$status" 125
+    contains "musl's linker, itself" "$(cat err)" "$why"
+    record --follow -- "$becomes" child "$linker" ./musl
+    equal "musl's linker: status" "$status" 3
+    equal "musl's linker: output" "$out" "other"
+    contains "musl's linker" "$(cat err)" "$why"
 done
 equal "no directory stays" "$(ls -d .aliquot-raw.* 2>/dev/null)" ""
 
