@@ -201,12 +201,32 @@ caml_init_domain_self(int id)
 
 /* ---- interrupts --------------------------------------------------------- */
 
+/* Of the thread: it is giving its domain up.  Before a blocking section OCaml's
+ * code lowers the limit, and begins anew if it is not low afterwards, as a
+ * signal has come.  What else OCaml wants, and signals that are masked, wait
+ * until the section is over: raising the limit for them would begin anew for
+ * ever. */
+static __thread struct leaving {
+    bool is_under_way;
+    bool was_raised;  /* the limit, when it began */
+    bool had_signals; /* there were signals then */
+} leaving;
+
+static bool
+wants_to_stay(void)
+{
+    return leaving.was_raised ||
+           (!leaving.had_signals && caml_check_pending_signals());
+}
+
 bool
 alqi_heap_host_wants(const struct alqi_domain *d)
 {
     const struct caml_domain_state *state =
         (const struct caml_domain_state *)(const void *)d;
 
+    if (leaving.is_under_way)
+        return wants_to_stay();
     return state->requested_minor_gc || state->requested_major_slice ||
            state->requested_global_major_slice ||
            __atomic_load_n(&state->requested_external_interrupt,
@@ -325,9 +345,15 @@ caml_release_domain_lock(void)
 {
     struct alqi_domain *d = alqi_ocaml_enter();
 
+    leaving.had_signals = caml_check_pending_signals();
+    leaving.was_raised =
+        __atomic_load_n(&d->pub.young_limit, __ATOMIC_SEQ_CST) ==
+        (char *)UINTPTR_MAX;
+    leaving.is_under_way = true;
     left = caml_state;
     caml_state = NULL;
     (void)alqi_heap_thread_leave(d);
+    leaving.is_under_way = false;
 }
 
 ALQI_OCAML_API void

@@ -32,3 +32,14 @@ let () =
     (match Unix.waitpid [] pid with
      | _, Unix.WEXITED n -> Printf.printf "child %d\n" n
      | _ -> print_endline "child died")
+
+(* Blocking sections that begin while the tick wants a switch: no poll lies
+   between two of them. *)
+let () =
+  let t = Thread.create Thread.delay 1. in
+  for _ = 1 to 100 do
+    Unix.sleepf 0.001; Unix.sleepf 0.001; Unix.sleepf 0.001; Unix.sleepf 0.001;
+    Unix.sleepf 0.001; Unix.sleepf 0.001; Unix.sleepf 0.001; Unix.sleepf 0.001
+  done;
+  Thread.join t;
+  print_endline "blocked while a switch was due"
