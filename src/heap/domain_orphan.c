@@ -10,6 +10,7 @@
  *   adopted. */
 #include <stdlib.h>
 
+#include "heap/pool_class.h"
 #include "heap/weak_phase.h"
 #include "heap/major_mark.h"
 #include "heap/domain_orphan.h"

@@ -10,6 +10,7 @@
  * Keeps .inv.room: alqi_heap_minor_need is the pools of the worst case.
  * Keeps .inv.queue: The queue grows before a minor heap does.
  * Keeps .inv.open: A minor heap is placed where its slice has memory. */
+#include "heap/pool_class.h"
 #include "heap/custom.h"
 #include "heap/alloc_limit.h"
 #include "heap/weak_phase.h"
@@ -22,6 +23,7 @@
 #include "heap/minor_quota.h"
 #include "heap/minor_remember.h"
 #include "heap/root.h"
+#include "heap/log.h"
 #include "heap/major_sweep.h"
 #include "plat/plat.h"
 #include "plat/space.h"

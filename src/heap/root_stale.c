@@ -10,6 +10,7 @@
 #if ALQI_CHECKS >= 3
 
 #include "heap/pool_area.h"
+#include "heap/pool_class.h"
 #include "heap/pin.h"
 #include "heap/root.h"
 #include "plat/registers.h"

@@ -17,6 +17,7 @@
 #include "heap/large.h"
 #include "heap/weak_phase.h"
 #include "heap/pin.h"
+#include "heap/pool.h"
 #include "heap/root.h"
 #include "heap/stat.h"
 #include "heap/major_sweep.h"

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "base/base.h"
 #include "limit/binomial.h"
 
 enum { GAUSS_POINTS = 8 };

@@ -7,6 +7,7 @@
  * over.
  *
  * Keeps .inv.oneway, .inv.pays, .inv.flag (doc/design/limit.md). */
+#include "base/base.h"
 #include "limit/internal.h"
 #include "plat/plat.h"
 

@@ -8,6 +8,7 @@
  * frames.
  *
  * Keeps .inv.refuse, .inv.where, .inv.leave (doc/design/limit.md). */
+#include "base/base.h"
 #include "limit/internal.h"
 
 /* ---- what the heap looks at --------------------------------------------- */

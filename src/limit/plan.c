@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "base/base.h"
 #include "limit/binomial.h"
 #include "limit/plan.h"
 

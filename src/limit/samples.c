@@ -9,6 +9,7 @@
  * .inv.had    Samples of a refused block reach frames, and their outcomes have
  *             them, but they are not counted: no frame is charged for a block
  *             that was not made. */
+#include "base/base.h"
 #include "limit/internal.h"
 #include "plat/plat.h"
 

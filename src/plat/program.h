@@ -5,6 +5,8 @@
 #ifndef ALQI_PLAT_PROGRAM_H
 #define ALQI_PLAT_PROGRAM_H
 
+#include <stddef.h>
+
 enum alqi_plat_program {
     ALQI_PLAT_PROGRAM_OK,     /* it can, or nobody knows before exec */
     ALQI_PLAT_PROGRAM_STATIC, /* no dynamic linker                   */

@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 
 #include "plat/call.h"
+#include "preload/control.h"
 #include "preload/exact.h"
 #include "preload/file.h"
 #include "preload/preload.h"

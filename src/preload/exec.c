@@ -29,6 +29,7 @@
 
 #include "plat/program.h"
 #include "preload/exec.h"
+#include "preload/file.h"
 #include "preload/preload.h"
 
 typedef int execve_fn(const char *, char *const *, char *const *);

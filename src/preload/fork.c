@@ -17,6 +17,7 @@
  * .inv.mark    The mark is 1 in every process that may use the tables as they
  *              are. */
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "memprof/probes.h"
 #include "preload/exact.h"

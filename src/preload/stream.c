@@ -7,6 +7,7 @@
  *
  * A forked child starts over: no pool, no file (streams_fork_child).  Keeps
  * .inv.stream of stream.h. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "preload/file.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stack/arch.h"
 #include "stack/dwarf_ehframe.h"
 #include "stack/dwarf_encoded.h"
 

@@ -10,6 +10,7 @@
 #include "stack/symbol_debuginfod.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 

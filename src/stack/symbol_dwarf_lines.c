@@ -14,6 +14,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "base/base.h"
 #include "stack/symbol_array.h"
 
 enum { FORMATS_MAX = 16, OPCODES_MAX = 256, PATH_BYTES = 4096 };

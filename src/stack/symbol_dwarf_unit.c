@@ -15,7 +15,9 @@
 
 #include <dwarf.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/base.h"
 #include "stack/symbol_array.h"
 #include "stack/symbol_dwarf_scan.h"
 

@@ -10,6 +10,8 @@
 #include <aliquot/domain.h>
 #include <aliquot/limit.h>
 
+#include "base/base.h"
+
 enum { STEPS_MIN = 8 };
 
 /* ---- guards ------------------------------------------------------------- */

@@ -5,6 +5,8 @@
  *                of intervals. */
 #include <aliquot/limit.h>
 
+#include "base/base.h"
+
 /* 1 / rate, rounded; 0: rate is refused. */
 static uint64_t
 interval_of(double rate)

@@ -4,6 +4,7 @@
  * through its table of functions (join/preload.h). */
 #include <aliquot/malloc_limit.h>
 
+#include "base/base.h"
 #include "glue/join/malloc_limiter.h"
 
 /* May be left by longjmp, if a limit is reached: nothing is held across the

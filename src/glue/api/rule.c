@@ -5,6 +5,7 @@
 #include <aliquot/heap.h>
 
 #include "glue/api/rule.h"
+#include "heap/domain.h"
 
 /* The domain's memory stays, so that a use after its end can be told. */
 static bool

@@ -19,6 +19,7 @@
 #include "glue/join/limiter.h"
 #include "glue/join/malloc_limiter.h"
 #include "glue/join/task.h"
+#include "heap/domain.h"
 #include "heap/domain_thread.h"
 #include "plat/stack.h"
 

@@ -17,6 +17,7 @@
 #include "glue/join/callstack.h"
 #include "glue/join/native.h"
 #include "glue/join/profiler.h"
+#include "heap/domain.h"
 #include "heap/domain_thread.h"
 #include "stack/intern.h"
 

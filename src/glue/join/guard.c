@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <unwind.h>
 
+#include "base/base.h"
 #include "glue/join/task.h"
 
 #pragma weak _Unwind_GetCFA

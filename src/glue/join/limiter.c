@@ -15,6 +15,8 @@
 #include "heap/major_cycle.h"
 #include "heap/limit_trigger.h"
 #include "heap/observe.h"
+#include "heap/domain_thread.h"
+#include "plat/plat.h"
 
 /* ---- the subject -------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
  * Where the walk does not arrive, the answer is no. */
 #include <dlfcn.h>
 
+#include "base/base.h"
 #include "glue/join/malloc_limiter.h"
 #include "plat/plat.h"
 #include "stack/capture.h"

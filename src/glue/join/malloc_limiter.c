@@ -6,6 +6,7 @@
  * is alive), so many words from here that nobody waits for long. */
 #include <stdatomic.h>
 
+#include "base/base.h"
 #include "glue/join/malloc_limiter.h"
 #include "glue/join/profiler.h"
 #include "glue/join/task.h"

@@ -9,6 +9,7 @@
 #ifndef ALQI_GLUE_JOIN_NATIVE_H
 #define ALQI_GLUE_JOIN_NATIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
