@@ -268,10 +268,12 @@ module Trace = struct
 
   let start ?(rate = 1e-4) ?(callstack_size = max_int) ?(format = 2) ?context
       path =
-    start_
-      { path; rate; frames = (if callstack_size = max_int then -1
-                              else callstack_size);
-        format; context }
+    if String.contains path '\000'
+    || Option.fold context ~none:false ~some:(fun c -> String.contains c '\000')
+    then invalid_arg "Aliquot.Trace.start";
+    let frames = if callstack_size = max_int then -1 else callstack_size in
+    try start_ { path; rate; frames; format; context }
+    with Sys_error why -> raise (Sys_error (path ^ ": " ^ why))
 
   let with_trace ?rate ?callstack_size ?format ?context path f =
     start ?rate ?callstack_size ?format ?context path;

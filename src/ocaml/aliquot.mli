@@ -280,7 +280,9 @@ module Trace : sig
   (** Traces into the file of that name, which is overwritten. [rate] in samples
       a word, 1e-4 unless told; [format] 3: a stream for each domain; [context]:
       a text that the trace shows. The trace ends with [stop], or the program.
-      @raise Invalid_argument a number is out of range. *)
+      @raise Invalid_argument a number is out of range, or a text has a zero
+      byte.
+      @raise Out_of_memory no memory for the trace. *)
 
   val stop : unit -> counts
   val flush : unit -> unit

@@ -35,6 +35,13 @@ alqi_ocaml_int(intptr_t n)
     return ((value)n << 1) + 1;
 }
 
+/* A count; OCaml's largest integer at most. */
+static inline value
+alqi_ocaml_count(uint64_t n)
+{
+    return alqi_ocaml_int(n > INTPTR_MAX / 2 ? INTPTR_MAX / 2 : (intptr_t)n);
+}
+
 static inline intptr_t
 alqi_ocaml_int_of(value v)
 {

@@ -12,12 +12,6 @@
 #include "ocaml/enter.h"
 #include "ocaml/primitives.h"
 
-static value
-of_number(uint64_t n)
-{
-    return alqi_ocaml_int(n > INTPTR_MAX / 2 ? INTPTR_MAX / 2 : (intptr_t)n);
-}
-
 /* ---- the collector ---------------------------------------------------------
  */
 
@@ -44,12 +38,11 @@ value
 alqi_ocaml_huge_fallback_count(value unit)
 {
     (void)unit;
-    return of_number(
+    return alqi_ocaml_count(
         alq_gc_huge_fallback_count(&alqi_ocaml_domain(caml_state)->pub));
 }
 
-/* ---- traces
- * ------------------------------------------------------------------ */
+/* ---- traces -------------------------------------------------------------- */
 
 /* Fields of the library's request. */
 enum { PATH, RATE, FRAMES, FORMAT, CONTEXT };
@@ -91,8 +84,10 @@ alqi_ocaml_trace_start(value request)
         .format = (unsigned)alqi_ocaml_int_of(alq_field(request, FORMAT)),
         .context = text};
     struct alqi_domain *d = alqi_ocaml_enter();
+    bool is_copied =
+        path != NULL && (text != NULL || context == ALQI_OCAML_NONE);
     enum alq_status status =
-        path == NULL ? ALQ_ENOMEM : alq_trace_start_with(&d->pub, &config);
+        is_copied ? alq_trace_start_with(&d->pub, &config) : ALQ_ENOMEM;
     int error = errno;
 
     alqi_ocaml_leave(d);
@@ -107,12 +102,12 @@ counts_new(const struct alq_trace_counts *c)
 {
     value v = caml_alloc_small(6, 0);
 
-    alq_init_small(v, 0, of_number(c->allocations));
-    alq_init_small(v, 1, of_number(c->promotions));
-    alq_init_small(v, 2, of_number(c->collections));
-    alq_init_small(v, 3, of_number(c->n_samples));
-    alq_init_small(v, 4, of_number(c->dropped));
-    alq_init_small(v, 5, of_number(c->bytes));
+    alq_init_small(v, 0, alqi_ocaml_count(c->allocations));
+    alq_init_small(v, 1, alqi_ocaml_count(c->promotions));
+    alq_init_small(v, 2, alqi_ocaml_count(c->collections));
+    alq_init_small(v, 3, alqi_ocaml_count(c->n_samples));
+    alq_init_small(v, 4, alqi_ocaml_count(c->dropped));
+    alq_init_small(v, 5, alqi_ocaml_count(c->bytes));
     return v;
 }
 
@@ -149,9 +144,7 @@ alqi_ocaml_trace_count(value unit)
     return counts_new(&counts);
 }
 
-/* ---- the planner: {words; interval; probability}
- * -------------------------------
- */
+/* ---- the planner: {words; interval; probability} ------------------------- */
 
 static uint64_t
 plan_number(value request, unsigned field)
@@ -165,8 +158,8 @@ static value
 plan(uint64_t (*law)(uint64_t words, uint64_t interval, double probability),
      value r)
 {
-    return of_number(law(plan_number(r, 0), plan_number(r, 1),
-                         *(const double *)alq_field(r, 2)));
+    return alqi_ocaml_count(law(plan_number(r, 0), plan_number(r, 1),
+                                *(const double *)alq_field(r, 2)));
 }
 
 value

@@ -306,10 +306,13 @@ task_run(struct alqi_domain *d, struct task *t, struct alq_outcome *out)
 {
     const struct alq_limits limits = limits_read(t->request.value);
     struct alqi_ocaml_limits *l = limits_of(d);
-    uintptr_t was = l->handlers_level;
     struct saved saved;
     enum alq_status status;
+    uintptr_t was;
 
+    if (l == NULL)
+        return ALQ_ENOMEM; /* there was none for the thread's own */
+    was = l->handlers_level;
     saved_note(&saved);
     l->handlers_level = 0;
     status = alq_limit_run(&d->pub, &limits, task_call, t, out);
@@ -330,12 +333,6 @@ refused_raise(enum alq_status status)
 
 /* ---- outcomes ------------------------------------------------------------ */
 
-static value
-of_number(uint64_t n)
-{
-    return alqi_ocaml_int(n > INTPTR_MAX / 2 ? INTPTR_MAX / 2 : (intptr_t)n);
-}
-
 /* {callstack; samples; words} */
 static value
 site_new(const struct alq_limit_site *site)
@@ -348,8 +345,8 @@ site_new(const struct alq_limit_site *site)
         alq_init_small(callstack.value, i, site->frames[i] | 1);
     v = caml_alloc_small(3, 0);
     alq_init_small(v, 0, alqi_ocaml_local_pop(&callstack));
-    alq_init_small(v, 1, of_number(site->samples));
-    alq_init_small(v, 2, of_number(site->words));
+    alq_init_small(v, 1, alqi_ocaml_count(site->samples));
+    alq_init_small(v, 2, alqi_ocaml_count(site->words));
     return v;
 }
 
@@ -393,14 +390,14 @@ answer_new(const struct alq_outcome *out, value result)
     alq_init_small(v, 10, alqi_ocaml_local_pop(&sites));
     alq_init_small(v, 0, alqi_ocaml_local_pop(&r));
     alq_init_small(v, 1, alqi_ocaml_int((intptr_t)out->cause));
-    alq_init_small(v, 2, of_number(out->words));
-    alq_init_small(v, 3, of_number(out->sampled_words));
-    alq_init_small(v, 4, of_number(out->live_words));
-    alq_init_small(v, 5, of_number(out->heap_bytes));
-    alq_init_small(v, 6, of_number(out->time_ns));
-    alq_init_small(v, 7, of_number(out->cpu_ns));
-    alq_init_small(v, 8, of_number(out->site_samples));
-    alq_init_small(v, 9, of_number(out->site_words));
+    alq_init_small(v, 2, alqi_ocaml_count(out->words));
+    alq_init_small(v, 3, alqi_ocaml_count(out->sampled_words));
+    alq_init_small(v, 4, alqi_ocaml_count(out->live_words));
+    alq_init_small(v, 5, alqi_ocaml_count(out->heap_bytes));
+    alq_init_small(v, 6, alqi_ocaml_count(out->time_ns));
+    alq_init_small(v, 7, alqi_ocaml_count(out->cpu_ns));
+    alq_init_small(v, 8, alqi_ocaml_count(out->site_samples));
+    alq_init_small(v, 9, alqi_ocaml_count(out->site_words));
     return v;
 }
 

@@ -32,6 +32,8 @@ let () =
   raises "count" T.count;
   raises "no folder" (fun () -> T.start "/nowhere/at/all.ctf");
   raises "rate" (fun () -> T.start ~rate:2. file);
+  raises "zero byte" (fun () -> T.start (file ^ "\000"));
+  raises "zero byte" (fun () -> T.start ~context:"a\000b" file);
   T.start ~rate:0.1 ~context:"a context" file;
   raises "twice" (fun () -> T.start file);
   let kept = grow 14 in
