@@ -5,7 +5,7 @@
  * The domain stays RUNNING, so a stop waits for it.  At the end of a stop
  * nothing is young, and has_escaped is taken back, unless there are global
  * roots (tests/models/minor_local.pml).  Work that needs a stop (pins,
- * conservative stacks, hooks, the next phase) makes the collection a stop, too.
+ * conservative stacks, the next phase) makes the collection a stop, too.
  *
  * Keeps .inv.private: While has_escaped is not set no other domain reaches a
  *   young block of this one. */
@@ -25,12 +25,12 @@
 #include "heap/root_stack.h"
 
 /* Whether minor collections do what needs a stop, in every domain: for retained
- * blocks, for conservative stacks, and for a client of the hooks. */
+ * blocks, and for conservative stacks.  A client of the hooks needs none: what
+ * it has of a domain is the domain's own, as the domain's roots are. */
 static bool
 all_have_stop_work(const struct alqi_heap *heap)
 {
-    return alqi_heap_pin_has_retained(heap) || alqi_heap_stack_is_any(heap) ||
-           heap->observer.hooks != NULL;
+    return alqi_heap_pin_has_retained(heap) || alqi_heap_stack_is_any(heap);
 }
 
 /* Takes has_escaped back at the end of a stop, when nothing is young.

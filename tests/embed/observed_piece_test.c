@@ -1,8 +1,9 @@
 /* observed_piece_test.c -- the trigger where minor heaps begin as a piece
  *
- * Of several domains each may take more of what is young (heap/minor_quota.h):
- * the law is asked for each piece, and what it says counts from the first word
- * that it has not been asked for. */
+ * Of several domains that collect in stops each may take more of what is young
+ * (heap/minor_quota.h); a global keeps them from collecting alone.  The law is
+ * asked for each piece, and what it says counts from the first word that it has
+ * not been asked for. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +21,7 @@ enum { BLOCKS = ALQI_HEAP_IS_HARD ? 500 : 40000 };
 
 static struct alq_domain *domain;
 static struct alqi_domain *d;
+static struct alq_global global;
 static uint64_t gap = 1, n_requests, last_sample_at, n_minor, seed;
 
 static uint64_t
@@ -99,7 +101,8 @@ setup(void **state)
         return 1;
     while (pthread_tryjoin_np(thread, NULL) != 0)
         alq_poll(domain);
-    return alqi_heap_observe_start(d, &hooks, NULL) != ALQ_OK;
+    return alq_global_add(domain, &global) != ALQ_OK ||
+           alqi_heap_observe_start(d, &hooks, NULL) != ALQ_OK;
 }
 
 static int
@@ -107,6 +110,7 @@ teardown(void **state)
 {
     (void)state;
     alqi_heap_observe_stop(d);
+    alq_global_remove(domain, &global);
     alq_domain_drop(domain);
     return 0;
 }
