@@ -169,8 +169,9 @@ alqi_heap_observed_sample_end(struct alqi_domain *d, uint64_t gap)
     alqi_heap_alloc_limit_move(d);
 }
 
-/* Asks the client, who may allocate; the trigger is off afterwards.  Then one
- * of the three below. */
+/* Asks the client, whose callbacks may allocate: the limit leaves the trigger,
+ * which is off afterwards, so that they do it inline.  Then one of the three
+ * below. */
 static inline enum alq_status
 alqi_heap_observed_request(struct alqi_domain *d, const uintptr_t *headers,
                            unsigned n_blocks,
@@ -181,6 +182,7 @@ alqi_heap_observed_request(struct alqi_domain *d, const uintptr_t *headers,
 
     if (ALQI_UNLIKELY(to->hooks == NULL))
         return ALQ_OK; /* it has just stopped */
+    alqi_heap_alloc_limit_move(d);
     return to->hooks->request(to->client, d, headers, n_blocks, sample_at,
                               caller);
 }

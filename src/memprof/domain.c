@@ -156,14 +156,17 @@ highest_rate_of(const struct alqi_memprof_armed *armed)
 }
 
 /* Whether the client's alloc callback may run before there is an entry: it does
- * not defer, and its data are not roots. */
+ * not defer, and no collection meets a datum that is a root meanwhile. */
 static bool
 is_immediate(const struct alqi_memprof_client *c)
 {
     const struct alq_profile *p = c->profile;
 
     return c->cell != NULL && p->tracker.alloc_minor != NULL &&
-           !(p->tracker.flags & ALQ_TRACKER_VALUES) && !alqi_profile_defers(p);
+           (p->tracker.flags &
+            (ALQ_TRACKER_VALUES | ALQI_TRACKER_DATUM_LAST)) !=
+               ALQ_TRACKER_VALUES &&
+           !alqi_profile_defers(p);
 }
 
 static void

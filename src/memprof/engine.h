@@ -43,6 +43,10 @@ enum alqi_memprof_slot {
  * apart from the rest (alqi_memprof_limits_run). */
 enum { ALQI_MEMPROF_OF_LIMITS = 1 << 16 };
 
+/* A tracker's flag, beside ALQ_TRACKER_VALUES: alloc_minor writes its datum
+ * when nothing that may collect comes any more. */
+enum { ALQI_TRACKER_DATUM_LAST = 1 << 16 };
+
 enum alqi_memprof_mode {
     ALQI_MEMPROF_IDLE,    /* the program's own code                      */
     ALQI_MEMPROF_INSIDE,  /* the engine's code: nothing may be re-entered */

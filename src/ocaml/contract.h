@@ -305,6 +305,32 @@ enum { ALQI_OCAML_PERFORM = 149, ALQI_OCAML_SAVED_CODE = 2 };
 /* Of native code alone; weak in archives that serve bytecode, too. */
 void caml_maybe_expand_stack(void) __attribute__((weak));
 void caml_init_frame_descriptors(void) __attribute__((weak));
+/* A frame's description begins with the address that a call returns to, then
+ * `data`: the frame's bytes with the return address, by two flags; all ones: a
+ * frame of C's.  NULL: the table has none. */
+struct caml_frame_descr {
+    uintptr_t address;
+    uint16_t data;
+};
+enum { ALQI_OCAML_FRAME_FLAGS = 3, ALQI_OCAML_FRAME_OF_C = 0xFFFF };
+void *caml_get_frame_descrs(void) __attribute__((weak));
+struct caml_frame_descr *caml_find_frame_descr(void *table, uintptr_t address)
+    __attribute__((weak));
+/* A stack of native code, while its code calls C. */
+struct caml_stack {
+    void *sp; /* where the address is that the innermost frame returns to */
+    void *exception_ptr;
+    struct caml_stack_handler *handler;
+};
+struct caml_stack_handler {
+    value handles[3];
+    struct caml_stack *parent; /* NULL: it is no fiber's */
+};
+/* The plain frame that is or follows the one whose address is *address, below
+ * *sp; both are moved to the next.  NULL: the stack has no more. */
+struct caml_frame_descr *
+caml_next_frame_descriptor(void *table, uintptr_t *address, char **sp,
+                           struct caml_stack *stack) __attribute__((weak));
 extern value *caml_globals[] __attribute__((weak));
 
 #endif

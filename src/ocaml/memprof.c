@@ -2,8 +2,8 @@
  *
  * The profiler is joined to the heap as everywhere (glue/join).  Here are the
  * primitives of OCaml's module, a tracker whose callbacks call OCaml's
- * closures, call stacks by OCaml's frame tables, and the profiler's state of
- * each thread of systhreads, which takes turns with the others'.
+ * closures, and the profiler's state of each thread of systhreads, which takes
+ * turns with the others'.
  *
  *   a block of OCaml's code  a request: callbacks run before it has memory
  *   a block of C code        exists when it is sampled: its callbacks, as those
@@ -26,7 +26,8 @@
 #include "ocaml/memprof.h"
 #include "ocaml/roots.h"
 
-enum { FAILED = -1 }; /* the code of a callback that raised */
+enum { FAILED = -1 };       /* the code of a callback that raised */
+enum { SMALL_WORDS = 256 }; /* the most that caml_alloc_small takes */
 
 /* Fields of OCaml's tracker. */
 enum { ALLOC_MINOR, ALLOC_MAJOR, PROMOTE, DEALLOC_MINOR, DEALLOC_MAJOR };
@@ -224,13 +225,15 @@ source_of(enum alq_source source)
                                                         : 0);
 }
 
-/* The frames are integers already: host_walk. */
+/* The frames are integers already: callstack.c. */
 static value
 callstack_new(const struct alq_callstack *stack)
 {
-    value array = caml_alloc(stack->n_frames, 0);
+    size_t n = stack->n_frames;
+    value array =
+        n > 0 && n <= SMALL_WORDS ? caml_alloc_small(n, 0) : caml_alloc(n, 0);
 
-    for (size_t i = 0; i < stack->n_frames; i++)
+    for (size_t i = 0; i < n; i++)
         alq_init_small(array, i, stack->frames[i]);
     return array;
 }
@@ -408,40 +411,6 @@ caml_memprof_sample_block(value block, size_t words, size_t sampled_words,
         alqi_heap_observed_direct(d, block, ALQ_HEADER(words, 0));
 }
 
-/* ---- call stacks --------------------------------------------------------- */
-
-/* Which of the request's blocks has so many words below it. */
-static intptr_t
-index_of(const struct alqi_ocaml_request *r, uint64_t words_below)
-{
-    unsigned i = 0;
-
-    for (uint64_t below = 0; i + 1 < r->n_blocks && below < words_below; i++)
-        below += alqi_ocaml_block_words(r->sizes[i]);
-    return i;
-}
-
-/* A frame is what OCaml's backtraces have: an address of a frame's description,
- * as an integer of OCaml. */
-bool
-alqi_heap_host_walk(struct alqi_domain *d, uint64_t words_below,
-                    uintptr_t *frames, size_t max_frames, size_t *n_frames)
-{
-    struct alqi_ocaml_thread *th = alqi_ocaml_thread_of(alqi_ocaml_state(d));
-    intptr_t index;
-
-    *n_frames = 0;
-    if (th == NULL ||
-        (alqi_ocaml_is_native() && alqi_ocaml_state(d)->c_stack == NULL))
-        return true; /* no code of OCaml has run */
-    index = th->request == NULL ? -1 : index_of(th->request, words_below);
-    *n_frames =
-        caml_get_callstack(max_frames, &th->slots, &th->slots_bytes, index);
-    for (size_t i = 0; i < *n_frames; i++)
-        frames[i] = (uintptr_t)th->slots[i] | 1;
-    return true;
-}
-
 /* ---- Gc.Memprof ---------------------------------------------------------- */
 
 /* In a custom block, behind its operations. */
@@ -495,7 +464,8 @@ profile_start(struct profile *p, double rate, size_t frames)
                                         .dealloc_minor = dealloc_minor,
                                         .dealloc_major = dealloc_major,
                                         .arg = p,
-                                        .flags = ALQ_TRACKER_VALUES};
+                                        .flags = ALQ_TRACKER_VALUES |
+                                                 ALQI_TRACKER_DATUM_LAST};
     struct alqi_domain *d = alqi_ocaml_enter();
     enum alq_status status;
 

@@ -43,8 +43,7 @@ refs_empty(struct alqi_domain *d, struct caml_table *t)
 {
     value **ref = (value **)(void *)t->base;
 
-    if (t->ptr != t->base)
-        alqi_heap_escape(d->heap);
+    alqi_heap_escape(d->heap);
     for (; ref < (value **)(void *)t->ptr; ref++)
         alqi_heap_remember(d, (alqi_heap_word *)*ref);
     t->ptr = t->base;
@@ -79,8 +78,10 @@ alqi_ocaml_tables_empty(struct alqi_domain *d)
 
     if (tables == NULL)
         return; /* the domain is being started */
-    refs_empty(d, &tables->major_ref);
-    customs_empty(d, &tables->custom);
+    if (ALQI_UNLIKELY(tables->major_ref.ptr != tables->major_ref.base))
+        refs_empty(d, &tables->major_ref);
+    if (ALQI_UNLIKELY(tables->custom.ptr != tables->custom.base))
+        customs_empty(d, &tables->custom);
 }
 
 ALQI_OCAML_API void

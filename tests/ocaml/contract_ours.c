@@ -29,6 +29,13 @@ main(void)
     printf("loc_info.start %zu\n",
            offsetof(struct caml_loc_info, loc_start_lnum));
     printf("perform %d\n", ALQI_OCAML_PERFORM);
+    printf("frame_descr.data %zu\n", offsetof(struct caml_frame_descr, data));
+    printf("frame_descr flags %d, of C %d\n", ALQI_OCAML_FRAME_FLAGS,
+           ALQI_OCAML_FRAME_OF_C);
+    printf("stack_info.sp %zu, handler %zu\n", offsetof(struct caml_stack, sp),
+           offsetof(struct caml_stack, handler));
+    printf("stack_handler.parent %zu\n",
+           offsetof(struct caml_stack_handler, parent));
 #define EVENT(name, number) printf(#name " %d\n", (int)number);
     ALQI_OCAML_EVENTS(EVENT)
     return 0;

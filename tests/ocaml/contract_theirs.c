@@ -6,6 +6,8 @@
 #include <caml/backtrace_prim.h>
 #include <caml/custom.h>
 #include <caml/domain_state.h>
+#include <caml/fiber.h>
+#include <caml/frame_descriptors.h>
 #include <caml/instruct.h>
 #include <caml/memory.h>
 #include <caml/minor_gc.h>
@@ -31,6 +33,13 @@ main(void)
     printf("loc_info.start %zu\n",
            offsetof(struct caml_loc_info, loc_start_lnum));
     printf("perform %d\n", PERFORM);
+    printf("frame_descr.data %zu\n", offsetof(frame_descr, frame_data));
+    printf("frame_descr flags %d, of C %d\n", FRAME_DESCRIPTOR_FLAGS,
+           FRAME_RETURN_TO_C);
+    printf("stack_info.sp %zu, handler %zu\n", offsetof(struct stack_info, sp),
+           offsetof(struct stack_info, handler));
+    printf("stack_handler.parent %zu\n",
+           offsetof(struct stack_handler, parent));
 #define EVENT(name) printf(#name " %d\n", (int)name);
     EVENT(EV_EXPLICIT_GC_SET)
     EVENT(EV_EXPLICIT_GC_STAT)

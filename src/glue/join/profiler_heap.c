@@ -186,11 +186,16 @@ request_slow(struct alqi_glue_profiled *t, const uintptr_t *headers,
     uint32_t words[ALQI_HEAP_CLASS_WORDS_MAX / 2 + 1];
     HERE(regs);
 
+    if (caller == NULL)
+        caller = &regs;
+    if (n_blocks == 1)
+        return alqi_memprof_request_one(&t->engine,
+                                        (uint32_t)alqi_heap_words(headers[0]),
+                                        sample_at, caller);
     ALQI_ASSERT(n_blocks <= ALQI_COUNT_OF(words));
     for (unsigned i = 0; i < n_blocks; i++)
         words[i] = (uint32_t)alqi_heap_words(headers[i]);
-    return alqi_memprof_request(&t->engine, words, n_blocks, sample_at,
-                                caller != NULL ? caller : &regs);
+    return alqi_memprof_request(&t->engine, words, n_blocks, sample_at, caller);
 }
 
 /* The status for a callback's code, which is kept for the thread; 0: no

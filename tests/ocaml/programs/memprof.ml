@@ -63,6 +63,49 @@ let stacks () =
     (List.rev !seen);
   MP.discard p
 
+(* Stacks from everywhere that code of OCaml runs, whole and cut. *)
+type _ Effect.t += Ask : int Effect.t
+
+let here name =
+  List.iter (fun callstack_size ->
+      let seen = ref [] in
+      let p = MP.start ~sampling_rate:1. ~callstack_size
+          { MP.null_tracker with
+            alloc_minor = (fun a -> seen := a.MP.callstack :: !seen; None) } in
+      ignore (Sys.opaque_identity (nested 1));
+      MP.stop ();
+      List.iter (fun s ->
+          say "%s, at most %d: %d: %s" name callstack_size
+            (Printexc.raw_backtrace_length s)
+            (Printexc.raw_backtrace_to_string s))
+        (List.rev !seen);
+      MP.discard p)
+    [0; 1; 2; 5; 1000]
+
+let rec deep n f = if n = 0 then f () else 1 + deep (n - 1) f
+
+let fiber f =
+  Effect.Deep.match_with f ()
+    { retc = Fun.id; exnc = raise;
+      effc = fun (type a) (e : a Effect.t) ->
+        match e with
+        | Ask -> Some (fun (k : (a, _) Effect.Deep.continuation) ->
+            here "handler"; Effect.Deep.continue k 1)
+        | _ -> None }
+
+let everywhere () =
+  let in_fiber () = here "fiber"; Effect.perform Ask in
+  here "plain";
+  ignore (deep 20 (fun () -> here "deep"; 0));
+  ignore (fiber in_fiber);
+  ignore (deep 3 (fun () -> fiber (fun () -> deep 2 (fun () -> fiber in_fiber))));
+  Gc.finalise (fun _ -> here "finaliser") (Sys.opaque_identity (ref 1));
+  ignore (deep 2 (fun () -> Gc.full_major (); 0));
+  ignore (fiber (fun () ->
+      Gc.finalise (fun _ -> ignore (fiber in_fiber))
+        (Sys.opaque_identity (ref 1));
+      Gc.full_major (); 1))
+
 (* ---- failures ------------------------------------------------------------- *)
 
 let failing f = match f () with
@@ -131,4 +174,4 @@ let threads () =
   MP.discard p
 
 let () =
-  counts (); sources (); stacks (); failures (); threads ()
+  counts (); sources (); stacks (); everywhere (); failures (); threads ()
