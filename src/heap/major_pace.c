@@ -133,7 +133,7 @@ alqi_heap_pace_count_stw(struct alqi_heap *heap)
 /* Adds what the domain has allocated since the last count to the heap's count,
  * so that other domains see it before the next stop. */
 void
-alqi_heap_pace_count_own(struct alqi_domain *d)
+alqi_heap_pace_count_local(struct alqi_domain *d)
 {
     uint64_t now = allocated(d);
 

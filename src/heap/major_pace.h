@@ -69,7 +69,7 @@ bool alqi_heap_pace_is_late(const struct alqi_domain *d);
 /* Counts what all have allocated. */
 void alqi_heap_pace_count_stw(struct alqi_heap *heap);
 /* At any time: what the domain has. */
-void alqi_heap_pace_count_own(struct alqi_domain *d);
+void alqi_heap_pace_count_local(struct alqi_domain *d);
 
 /* Gives back pools of the surplus that the end of sweeping found. */
 void alqi_heap_pace_give_some(struct alqi_domain *d);

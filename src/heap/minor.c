@@ -3,8 +3,9 @@
  *   prepare (one) -> share (each root set and remembered set) ->
  *   drain (each worker) -> finish (each domain)
  *
- * major_cycle.c has the barriers between them in a stop; alqi_heap_minor_alone
- * runs them without.  Finish leaves a minor heap of no bytes: minor_open.c.
+ * major_cycle.c has the barriers between them in a stop;
+ * alqi_heap_minor_run_local runs them without.  Finish leaves a minor heap of
+ * no bytes: minor_open.c.
  *
  * Keeps .inv.remember: Remembered sets are emptied when nothing is young.
  * Keeps .inv.room: alqi_heap_minor_need is the pools of the worst case.
@@ -175,7 +176,7 @@ promote_lost(struct alqi_domain *self)
  * too: the queue, which a full stack overflows into, is the workers' of a
  * stop. */
 void
-alqi_heap_minor_alone(struct alqi_domain *d)
+alqi_heap_minor_run_local(struct alqi_domain *d)
 {
     size_t grey_size = d->copy.grey_size;
 

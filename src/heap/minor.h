@@ -38,7 +38,7 @@ void alqi_heap_minor_share_stw(struct alqi_domain *self,
                                struct alqi_domain *of);
 
 /* All of it by the domain, for itself: minor_local.h.  Out of stops. */
-void alqi_heap_minor_alone(struct alqi_domain *d);
+void alqi_heap_minor_run_local(struct alqi_domain *d);
 
 /* A worker's part: promotes what promoted blocks lead to, until no worker has
  * anything left. */

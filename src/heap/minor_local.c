@@ -103,11 +103,11 @@ collect(struct alqi_domain *d)
 {
     uint64_t promoted = alqi_heap_event_minor_local_begin(d);
 
-    alqi_heap_minor_alone(d);
+    alqi_heap_minor_run_local(d);
     alqi_heap_event_minor_local_end(d, promoted);
     __atomic_fetch_add(&d->heap->young.n_local_minors, 1, __ATOMIC_RELAXED);
-    alqi_heap_minor_size_note_own(d);
-    alqi_heap_pace_count_own(d);
+    alqi_heap_minor_size_note_local(d);
+    alqi_heap_pace_count_local(d);
     alqi_heap_reopen_minor(d);
 }
 

@@ -319,7 +319,7 @@ alqi_heap_minor_size_note_stw(struct alqi_heap *heap)
     ALQI_ASSERT(alqi_heap_is_stopped(heap));
     if (alqi_heap_minor_local_is_usual(heap)) {
         for (i = 0; i < heap->n_slots; i++)
-            alqi_heap_minor_size_note_own(heap->domains[i]);
+            alqi_heap_minor_size_note_local(heap->domains[i]);
         return;
     }
     for (i = 0; i < heap->n_slots; i++)
@@ -330,7 +330,7 @@ alqi_heap_minor_size_note_stw(struct alqi_heap *heap)
 
 /* Notes a collection for the domain's own policy.  Its holder calls. */
 void
-alqi_heap_minor_size_note_own(struct alqi_domain *d)
+alqi_heap_minor_size_note_local(struct alqi_domain *d)
 {
     uint64_t minor = 0, promoted = 0;
 

@@ -23,7 +23,7 @@ void alqi_heap_minor_size_start(struct alqi_heap_minor_size *n,
 void alqi_heap_minor_size_note_stw(struct alqi_heap *heap);
 
 /* Notes a minor collection by the domain alone, likewise; at any time. */
-void alqi_heap_minor_size_note_own(struct alqi_domain *d);
+void alqi_heap_minor_size_note_local(struct alqi_domain *d);
 
 /* Bytes to open the domain's minor heap with. */
 uintptr_t alqi_heap_minor_size_bytes(const struct alqi_domain *d);

@@ -74,12 +74,12 @@ alqi_cli_error_of_objects(const struct alqi_cli_estimator *e,
 }
 
 /* The interval's form has two numbers, for it is not symmetric. */
-struct alqi_cli_error_text
+struct alqi_cli_text
 alqi_cli_error_percent(const struct alqi_cli_estimator *e,
                        const struct alqi_cli_sum *s)
 {
     struct alqi_view_interval x = alqi_cli_bytes_interval(e, s);
-    struct alqi_cli_error_text out = {""};
+    struct alqi_cli_text out = {""};
     double percent = 100 / s->bytes;
 
     if (!alqi_cli_is_sampled(e) || !(s->bytes > 0))

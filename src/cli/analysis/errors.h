@@ -6,6 +6,7 @@
 #define ALQI_CLI_ANALYSIS_ERRORS_H
 
 #include "cli/analysis/estimate.h"
+#include "cli/tool/text.h"
 
 enum { ALQI_CLI_ERROR_TEXT = 96 };
 
@@ -26,7 +27,7 @@ struct alqi_cli_error_text
 alqi_cli_error_of_objects(const struct alqi_cli_estimator *estimator,
                           const struct alqi_cli_sum *sum);
 /* The error of the bytes in percent of them: "3%", "-40+120%"; of none "". */
-struct alqi_cli_error_text
+struct alqi_cli_text
 alqi_cli_error_percent(const struct alqi_cli_estimator *estimator,
                        const struct alqi_cli_sum *sum);
 

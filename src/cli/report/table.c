@@ -14,9 +14,8 @@
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 
-/* Columns of an error, room for a name, and the shares from which a row is
- * coloured. */
-enum { ERROR = 10, NAME_BYTES = 512, HOT_PERCENT = 20, WARM_PERCENT = 5 };
+/* Room for a name, and the shares from which a row is coloured. */
+enum { NAME_BYTES = 512, HOT_PERCENT = 20, WARM_PERCENT = 5 };
 
 /* What the table is of, in the words of the option that chose it. */
 static const char *
@@ -36,68 +35,147 @@ heading(const struct alqi_cli_report *r)
     }
 }
 
-/* Two lines: the heading and the names of the columns. Columns of errors are
- * there only if figures are estimates. */
-static void
-head(const struct alqi_cli_report *r)
-{
-    const struct alqi_cli_term *term = &r->term;
-    const char *bold = alqi_cli_style(term, ALQI_CLI_BOLD);
-    const char *plain = alqi_cli_style(term, ALQI_CLI_PLAIN);
-    const char *dim = alqi_cli_style(term, ALQI_CLI_DIM);
+/* ---- columns ------------------------------------------------------------- */
 
-    fprintf(term->out, "%s%s%s by %s\n%s%8s", bold, heading(r), plain,
-            alqi_cli_grouping_name(r->grouping), dim, "bytes");
-    if (alqi_cli_is_sampled(&r->analysis.estimator))
-        alqi_cli_draw_right(term, "±", ERROR);
-    fprintf(term->out, "%7s%7s%9s", "share", "blocks",
-            r->is_leaks ? "avg age" : "avg life");
-    if (r->is_leaks)
-        fprintf(term->out, "%7s", "kept");
-    fprintf(term->out, "  site%s\n", plain);
+/* What a row has figures of. */
+struct row {
+    const struct alqi_cli_report *report;
+    const struct alqi_cli_sum *sum;
+    double share; /* of the measure's bytes, 0 to 1 */
+    double kept;  /* of the bytes that the site allocated, 0 to 1 */
+};
+
+static struct alqi_cli_text
+bytes_text(const struct row *row)
+{
+    return alqi_cli_text_bytes(row->sum->bytes);
+}
+
+static struct alqi_cli_text
+error_text(const struct row *row)
+{
+    return alqi_cli_error_percent(&row->report->analysis.estimator, row->sum);
+}
+
+static struct alqi_cli_text
+share_text(const struct row *row)
+{
+    return alqi_cli_text_percent(row->share);
+}
+
+static struct alqi_cli_text
+blocks_text(const struct row *row)
+{
+    return alqi_cli_text_count(row->sum->objects);
+}
+
+static struct alqi_cli_text
+life_text(const struct row *row)
+{
+    return alqi_cli_text_duration(alqi_cli_mean_life_us(row->sum));
+}
+
+static struct alqi_cli_text
+kept_text(const struct row *row)
+{
+    return alqi_cli_text_percent(row->kept);
 }
 
 /* Colours a share of 20 % or more, and one of 5 % or more. */
 static enum alqi_cli_style
-share_style(double share)
+share_style(const struct row *row)
 {
-    if (share * 100 >= HOT_PERCENT)
+    if (row->share * 100 >= HOT_PERCENT)
         return ALQI_CLI_HOT;
-    return share * 100 >= WARM_PERCENT ? ALQI_CLI_WARM : ALQI_CLI_PLAIN;
+    return row->share * 100 >= WARM_PERCENT ? ALQI_CLI_WARM : ALQI_CLI_PLAIN;
 }
 
-/* Figures of a row; returns the columns they took. */
+/* In which reports a column stands. */
+enum where { ALWAYS, IF_SAMPLED, IF_LEAKS, UNLESS_LEAKS };
+
+static const struct column {
+    const char *title;
+    int width;
+    enum where where;
+    struct alqi_cli_text (*text)(const struct row *row);
+    enum alqi_cli_style (*style)(const struct row *row); /* NULL: plain */
+    bool is_in_rest; /* the last line, which sums up, has it */
+} columns[] = {
+    {"bytes", 8, ALWAYS, bytes_text, NULL, true},
+    {"±", 10, IF_SAMPLED, error_text, NULL, false},
+    {"share", 7, ALWAYS, share_text, share_style, true},
+    {"blocks", 7, ALWAYS, blocks_text, NULL, false},
+    {"avg life", 9, UNLESS_LEAKS, life_text, NULL, false},
+    {"avg age", 9, IF_LEAKS, life_text, NULL, false},
+    {"kept", 7, IF_LEAKS, kept_text, NULL, false},
+};
+
+static bool
+is_shown(const struct alqi_cli_report *r, const struct column *c)
+{
+    switch (c->where) {
+    case IF_SAMPLED:
+        return alqi_cli_is_sampled(&r->analysis.estimator);
+    case IF_LEAKS:
+        return r->is_leaks;
+    case UNLESS_LEAKS:
+        return !r->is_leaks;
+    default:
+        return true;
+    }
+}
+
+/* Two lines: the heading, and the titles of the columns. */
+static void
+head(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_term *term = &r->term;
+
+    fprintf(term->out, "%s%s%s by %s\n%s", alqi_cli_style(term, ALQI_CLI_BOLD),
+            heading(r), alqi_cli_style(term, ALQI_CLI_PLAIN),
+            alqi_cli_grouping_name(r->grouping),
+            alqi_cli_style(term, ALQI_CLI_DIM));
+    for (size_t i = 0; i < ALQI_COUNT_OF(columns); i++)
+        if (is_shown(r, &columns[i]))
+            alqi_cli_draw_right(term, columns[i].title, columns[i].width);
+    fprintf(term->out, "  site%s\n", alqi_cli_style(term, ALQI_CLI_PLAIN));
+}
+
+static struct row
+row_of(const struct alqi_cli_report *r, const struct alqi_cli_sum *sum,
+       double allocated_bytes)
+{
+    double total = r->analysis.totals[r->measure].bytes;
+
+    return (struct row){r, sum, total > 0 ? sum->bytes / total : 0,
+                        allocated_bytes > 0 ? sum->bytes / allocated_bytes : 0};
+}
+
+/* Draws a row's figures; returns the columns of the terminal they took. */
 static int
 figures(const struct alqi_cli_report *r, const struct alqi_cli_group *g)
 {
     const struct alqi_cli_term *term = &r->term;
-    const struct alqi_cli_sum *s = &g->sums[r->measure];
-    double total = r->analysis.totals[r->measure].bytes;
-    double share = total > 0 ? s->bytes / total : 0;
-    int used = 8 + 7 + 7 + 9;
+    struct row row =
+        row_of(r, &g->sums[r->measure], g->sums[ALQI_CLI_ALLOCATED].bytes);
+    int used = 0;
 
-    alqi_cli_draw_right(term, alqi_cli_text_bytes(s->bytes).text, 8);
-    if (alqi_cli_is_sampled(&r->analysis.estimator)) {
-        alqi_cli_draw_right(
-            term, alqi_cli_error_percent(&r->analysis.estimator, s).text,
-            ERROR);
-        used += ERROR;
-    }
-    fputs(alqi_cli_style(term, share_style(share)), term->out);
-    alqi_cli_draw_right(term, alqi_cli_text_percent(share).text, 7);
-    fputs(alqi_cli_style(term, ALQI_CLI_PLAIN), term->out);
-    alqi_cli_draw_right(term, alqi_cli_text_count(s->objects).text, 7);
-    alqi_cli_draw_right(
-        term, alqi_cli_text_duration(alqi_cli_mean_life_us(s)).text, 9);
-    if (r->is_leaks) {
-        double all = g->sums[ALQI_CLI_ALLOCATED].bytes;
+    for (size_t i = 0; i < ALQI_COUNT_OF(columns); i++) {
+        const struct column *c = &columns[i];
 
-        alqi_cli_draw_right(
-            term, alqi_cli_text_percent(all > 0 ? s->bytes / all : 0).text, 7);
-        used += 7;
+        if (!is_shown(r, c))
+            continue;
+        if (c->style != NULL)
+            fputs(alqi_cli_style(term, c->style(&row)), term->out);
+        alqi_cli_draw_right(term, c->text(&row).text, c->width);
+        if (c->style != NULL)
+            fputs(alqi_cli_style(term, ALQI_CLI_PLAIN), term->out);
+        used += c->width;
     }
     return used;
 }
+
+/* ---- sites --------------------------------------------------------------- */
 
 /* " <- caller <- caller" from the frames outside of frames[at]; a function that
  * calls itself is named once. */
@@ -153,12 +231,36 @@ alqi_cli_report_site(struct alqi_cli_report *r, const struct alqi_cli_group *g,
     fputc('\n', r->term.out);
 }
 
+/* ---- the table ----------------------------------------------------------- */
+
+/* The figures of `sum`, in those columns that the last line has; the others up
+ * to the last one of these are empty. */
+static void
+rest_figures(const struct alqi_cli_report *r, const struct alqi_cli_sum *sum)
+{
+    struct row row = row_of(r, sum, 0);
+    int skipped = 0;
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(columns); i++) {
+        const struct column *c = &columns[i];
+
+        if (!is_shown(r, c))
+            continue;
+        if (!c->is_in_rest) {
+            skipped += c->width;
+            continue;
+        }
+        fprintf(r->term.out, "%*s", skipped, "");
+        alqi_cli_draw_right(&r->term, c->text(&row).text, c->width);
+        skipped = 0;
+    }
+}
+
 /* One line for the groups from `from` on; none if they are empty. */
 static void
 rest(const struct alqi_cli_report *r, uint32_t from)
 {
     struct alqi_cli_sum sum = {0};
-    double total = r->analysis.totals[r->measure].bytes;
     uint32_t n = 0;
 
     for (uint32_t i = from; i < r->groups.n_groups; i++)
@@ -168,11 +270,9 @@ rest(const struct alqi_cli_report *r, uint32_t from)
         }
     if (n == 0)
         return;
-    fprintf(r->term.out, "%s", alqi_cli_style(&r->term, ALQI_CLI_DIM));
-    alqi_cli_draw_right(&r->term, alqi_cli_text_bytes(sum.bytes).text, 8);
-    fprintf(r->term.out, "%*s%7s  in %u more %s%s (--top=0 shows all)%s\n",
-            alqi_cli_is_sampled(&r->analysis.estimator) ? ERROR : 0, "",
-            alqi_cli_text_percent(total > 0 ? sum.bytes / total : 0).text, n,
+    fputs(alqi_cli_style(&r->term, ALQI_CLI_DIM), r->term.out);
+    rest_figures(r, &sum);
+    fprintf(r->term.out, "  in %u more %s%s (--top=0 shows all)%s\n", n,
             alqi_cli_grouping_name(r->grouping), n == 1 ? "" : "s",
             alqi_cli_style(&r->term, ALQI_CLI_PLAIN));
 }
