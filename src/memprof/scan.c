@@ -285,8 +285,11 @@ visit_one(const struct visit *v, struct alqi_memprof_entry *e, bool running)
 static void
 visit_list(const struct visit *v, struct alqi_memprof_entry *head)
 {
-    for (struct alqi_memprof_entry *e = head; e != NULL; e = e->next)
+    for (struct alqi_memprof_entry *e = head; e != NULL; e = e->next) {
+        if (ALQI_LIKELY(e->next != NULL))
+            __builtin_prefetch(e->next->next);
         visit_one(v, e, false);
+    }
 }
 
 static void
