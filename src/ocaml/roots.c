@@ -20,6 +20,9 @@
  *                 after which its young value has escaped (.inv.private).  C
  *                 code writes any other variable as it likes, so while there
  *                 is one no domain collects alone.
+ * .inv.visits     No lock is held over a visit of a variable: it may wait for
+ *                 another worker, whose sweeping runs finalisers of C code,
+ *                 and these may remove variables.
  * .inv.hook       The hook of systhreads shows each domain's threads with that
  *                 domain.  Nothing is known of another hook, so while there is
  *                 one no domain collects alone. */
@@ -73,8 +76,9 @@ hook_is_known(void)
 /* ---- registered variables ----------------------------------------------- */
 
 static struct {
-    value **variables;
+    value **variables; /* NULL: removed while is_visited */
     size_t n;
+    bool is_visited; /* variables keep their places meanwhile */
     size_t size;
     struct alqi_base_map places; /* of each variable in the array */
     struct alqi_base_map plain;  /* those that C code writes as it likes */
@@ -131,6 +135,17 @@ alqi_ocaml_global_set(value *variable, value v)
     *variable = v;
 }
 
+/* The last variable moves to a place that is free. */
+static void
+place_close(size_t place)
+{
+    value *last = globals.variables[--globals.n];
+
+    globals.variables[place] = last;
+    if (place < globals.n)
+        (void)alqi_base_map_put(&globals.places, (uintptr_t)last, place);
+}
+
 void
 alqi_ocaml_global_remove(value *variable)
 {
@@ -138,13 +153,41 @@ alqi_ocaml_global_remove(value *variable)
 
     alqi_plat_lock(&globals_lock);
     (void)alqi_base_map_take(&globals.plain, (uintptr_t)variable, &place);
-    if (alqi_base_map_get(&globals.places, (uintptr_t)variable, &place)) {
-        value *last = globals.variables[--globals.n];
-
-        globals.variables[place] = last;
-        (void)alqi_base_map_put(&globals.places, (uintptr_t)last, place);
-        (void)alqi_base_map_take(&globals.places, (uintptr_t)variable, &place);
+    if (alqi_base_map_take(&globals.places, (uintptr_t)variable, &place)) {
+        if (globals.is_visited)
+            globals.variables[place] = NULL;
+        else
+            place_close(place);
     }
+    alqi_plat_unlock(&globals_lock);
+}
+
+/* In a stop: only finalisers of C code run meanwhile (.inv.visits).  The visit
+ * changes a copy, which becomes the variable's value if the variable is still
+ * there. */
+static void
+variables_visit(const struct alqi_domain *d, bool young_only,
+                void (*visit)(void *, alq_value *), void *arg)
+{
+    alqi_plat_lock(&globals_lock);
+    globals.is_visited = true;
+    for (size_t i = 0; i < globals.n; i++) {
+        value *variable = globals.variables[i];
+        value v = variable != NULL ? *variable : 0;
+
+        if (v == 0 || !alq_is_block(v) ||
+            (young_only && !alqi_heap_is_young(d, v)))
+            continue;
+        alqi_plat_unlock(&globals_lock);
+        visit(arg, &v);
+        alqi_plat_lock(&globals_lock);
+        if (globals.variables[i] == variable)
+            *variable = v;
+    }
+    globals.is_visited = false;
+    for (size_t i = globals.n; i-- > 0;)
+        if (globals.variables[i] == NULL)
+            place_close(i);
     alqi_plat_unlock(&globals_lock);
 }
 
@@ -258,11 +301,7 @@ alqi_heap_host_scan(struct alqi_domain *d, bool young_only,
     visit(arg, &alqi_ocaml_state(d)->backtrace_last_exn);
     if (d->slot != 0 || d->young.is_local)
         return; /* what follows is nobody's: the first domain's share has it */
-    alqi_plat_lock(&globals_lock);
-    for (size_t i = 0; i < globals.n; i++)
-        if (*globals.variables[i] != 0)
-            visit(arg, globals.variables[i]);
-    alqi_plat_unlock(&globals_lock);
+    variables_visit(d, young_only, visit, arg);
     if (!young_only)
         modules_visit(visit, arg);
 }
