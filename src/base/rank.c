@@ -16,6 +16,8 @@ _Static_assert(ALQI_RANK_LIMIT <= 64, "a bit of the word for each rank");
 static const char *const texts[] = {ALQI_RANKS(TEXT)};
 
 static _Thread_local uint64_t held __attribute__((tls_model("initial-exec")));
+static _Thread_local bool has_forgotten
+    __attribute__((tls_model("initial-exec")));
 
 static ALQI_COLD void
 fail(enum alqi_rank rank)
@@ -65,12 +67,13 @@ void
 alqi_base_rank_forget_sigsafe(void)
 {
     held = 0;
+    has_forgotten = true;
 }
 
 bool
 alqi_base_rank_is_held_sigsafe(enum alqi_rank rank)
 {
-    return (held >> rank & 1) != 0;
+    return (held >> rank & 1) != 0 || has_forgotten;
 }
 
 #endif

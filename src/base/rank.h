@@ -105,7 +105,9 @@ void alqi_base_rank_note_sigsafe(enum alqi_rank rank);
 /* The calling thread has given the lock back.  A rank that the thread does not
  * hold is no error: a forked child frees what its parent's threads held. */
 void alqi_base_rank_pop_sigsafe(enum alqi_rank rank);
-/* In a child that forked inside of our locks: the thread holds none. */
+/* In a child that forked inside of our locks: the thread holds none.  The fork
+ * may have come in a handler, and what it interrupted goes on as if it held
+ * its lock: from here on is_held says yes. */
 void alqi_base_rank_forget_sigsafe(void);
 /* Whether the calling thread holds a lock of this rank; for assertions, true
  * where nothing is recorded. */

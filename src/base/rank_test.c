@@ -72,6 +72,7 @@ forgotten(void)
 {
     rising();
     alqi_base_rank_forget_sigsafe();
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(LOW));
     rising();
 }
 

@@ -61,13 +61,6 @@ void alqi_heap_host_fiber_visit(alq_value cont,
  * updates what leads to them, 2 gives pools back), or is over, 3. */
 void alqi_heap_host_compacts_stw(struct alqi_domain *leader, unsigned step);
 
-static inline void
-alqi_heap_compact_step_stw(struct alqi_domain *leader, unsigned step)
-{
-    if (ALQI_HOSTS_OCAML)
-        alqi_heap_host_compacts_stw(leader, step);
-}
-
 /* ---- shapes -------------------------------------------------------------- */
 
 /* Blocks whose tag other domains may replace meanwhile, by compare and swap of

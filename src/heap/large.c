@@ -58,6 +58,7 @@ has_key_locked(const struct alqi_heap_large_index *x, uint64_t at)
 {
     uint64_t unused;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_LARGE));
     return alqi_base_map_get(&x->starts, at, &unused);
 }
 

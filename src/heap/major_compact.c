@@ -412,6 +412,15 @@ moved_words(const struct alqi_heap *heap)
     return words;
 }
 
+/* Tells the host of step n (heap/hosted.h). */
+static void
+step_tell_stw(struct alqi_domain *leader, unsigned n)
+{
+    ALQI_ASSERT(alqi_heap_is_stopped(leader->heap));
+    if (ALQI_HOSTS_OCAML)
+        alqi_heap_host_compacts_stw(leader, n);
+}
+
 /* Ends the compaction: memory goes back to the system, at once if the program
  * has asked, else by the slices to come.  Then the stop goes on. */
 static const struct alqi_heap_stop_work *
@@ -434,7 +443,7 @@ give_last(struct alqi_domain *self)
                   "compaction %" PRIu64 ": %zu of %zu pools emptied, %" PRIu64
                   " words moved",
                   heap->compact.n, before - after, before, words);
-    alqi_heap_compact_step_stw(heap->stop.leader, 3);
+    step_tell_stw(heap->stop.leader, 3);
     alqi_heap_event_end(heap->stop.leader, ALQ_EVENT_COMPACT,
                         self->sums.counts.returned_bytes - returned,
                         words * ALQ_WORD_BYTES);
@@ -449,7 +458,7 @@ static const struct alqi_heap_stop_work give_step = {.share = give_share,
 static const struct alqi_heap_stop_work *
 update_last(struct alqi_domain *self)
 {
-    alqi_heap_compact_step_stw(self->heap->stop.leader, 2);
+    step_tell_stw(self->heap->stop.leader, 2);
     return &give_step;
 }
 
@@ -459,7 +468,7 @@ static const struct alqi_heap_stop_work update_step = {.share = update_share,
 static const struct alqi_heap_stop_work *
 move_last(struct alqi_domain *self)
 {
-    alqi_heap_compact_step_stw(self->heap->stop.leader, 1);
+    step_tell_stw(self->heap->stop.leader, 1);
     return &update_step;
 }
 
@@ -489,7 +498,7 @@ alqi_heap_compact_begin_stw(
     alqi_heap_pin_words_stw(heap, alqi_heap_compact_hold);
     alqi_heap_ambiguous_words_stw(heap, alqi_heap_compact_hold);
     alqi_heap_event_begin(heap->stop.leader, ALQ_EVENT_COMPACT, 0, 0);
-    alqi_heap_compact_step_stw(heap->stop.leader, 0);
+    step_tell_stw(heap->stop.leader, 0);
     return &move_step;
 }
 

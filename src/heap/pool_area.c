@@ -92,6 +92,7 @@ n_pools(const struct alqi_heap_area *area)
 static void
 counts_check_locked(const struct alqi_heap_area *area)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_POOLS));
     ALQI_ASSERT(area->n_returned <= area->n_free);      /* .inv.pools */
     ALQI_ASSERT(area->n_free <= area->n_frontier);      /* .inv.pools */
     ALQI_ASSERT(area->n_frontier <= area->n_committed); /* .inv.pools */

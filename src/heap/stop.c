@@ -110,7 +110,8 @@ lock_free(struct alqi_heap_stop *s)
 void
 alqi_heap_stop_unlock(struct alqi_heap *heap)
 {
-    ALQI_ASSERT(alqi_heap_stop_is_locked(heap)); /* .inv.stop */
+    ALQI_ASSERT(
+        alqi_base_rank_is_held_sigsafe(ALQI_RANK_HEAP_STOP)); /* .inv.stop */
     alqi_base_rank_pop_sigsafe(ALQI_RANK_HEAP_STOP);
     lock_free(&heap->stop);
 }

@@ -93,11 +93,6 @@ alqi_heap_stop_is_wanted(const struct alqi_domain *of)
  * that runs none, takes part in stops that come first. */
 void alqi_heap_stop_lock(struct alqi_heap *heap, struct alqi_domain *d);
 void alqi_heap_stop_unlock(struct alqi_heap *heap);
-static inline bool
-alqi_heap_stop_is_locked(const struct alqi_heap *heap)
-{
-    return __atomic_load_n(&heap->stop.lock, __ATOMIC_RELAXED) != 0;
-}
 
 /* RUNNING -> ENDING, then, with all handed over, ENDING -> VACANT. */
 void alqi_heap_stop_ending(struct alqi_domain *d);

@@ -20,6 +20,7 @@ void alqi_heap_verify_slow_stw(struct alqi_domain *d,
 static inline void
 alqi_heap_verify_stw(struct alqi_domain *d, enum alqi_heap_verify_what what)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     if (ALQI_CHECKS >= 2 ||
         (what == ALQI_HEAP_VERIFY_MARKED && d->heap->tuning.verify != 0))
         alqi_heap_verify_slow_stw(d, what);

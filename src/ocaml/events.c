@@ -105,6 +105,7 @@ alqi_heap_host_compacts_stw(struct alqi_domain *leader, unsigned step)
 {
     struct caml_domain_state *self = caml_state;
 
+    ALQI_ASSERT(alqi_heap_is_stopped(leader->heap));
     caml_state = alqi_ocaml_state(leader); /* .inv.ring */
     if (step > 0)
         caml_ev_end(ALQI_OCAML_EV_COMPACT_EVACUATE + step - 1);

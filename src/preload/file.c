@@ -517,6 +517,7 @@ alqi_preload_file_leave(void)
 static void
 chunk_failed_locked(uint64_t now_ns)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_FILE));
     file.retry_after_ns = now_ns + RETRY_NS;
     if (!file.has_logged_full) {
         file.has_logged_full = true;

@@ -51,6 +51,7 @@ table_new_locked(unsigned bits)
     size_t n_bytes = bytes_of(bits);
     struct alqi_preload_nodes *t = NULL;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_NODES));
     if (nodes.max_bytes == 0 || nodes.n_bytes + n_bytes <= nodes.max_bytes)
         t = alqi_plat_pages_map(n_bytes);
     if (t == NULL) {
@@ -85,6 +86,7 @@ table_grow_locked(struct alqi_preload_nodes *old)
     struct alqi_preload_nodes *t =
         table_new_locked(old != NULL ? 65 - old->shift : BITS_MIN);
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_NODES));
     if (t == NULL)
         return NULL;
     t->older = old;
@@ -103,6 +105,7 @@ table_ready_locked(void)
     struct alqi_preload_nodes *t =
         atomic_load_explicit(&alqi_preload_nodes, memory_order_relaxed);
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_NODES));
     if (t == NULL || t->n >= t->last / 8 * 5)
         return table_grow_locked(t);
     return t;
@@ -115,6 +118,7 @@ chunk_turn_locked(void)
         ALQI_RAW_NODES, STREAM, nodes.sequence, alqi_plat_mono_ns_sigsafe(),
         nodes.last_id + 1);
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_NODES));
     if (chunk == NULL)
         return false;
     if (nodes.chunk != NULL)
@@ -134,6 +138,7 @@ put_locked(uint32_t id, uint32_t parent, uintptr_t pc)
 {
     uint32_t n_modules = alqi_preload_recorder_n_modules();
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_NODES));
     if (nodes.chunk == NULL)
         return false;
     if (n_modules != nodes.n_modules) {
@@ -147,6 +152,7 @@ put_locked(uint32_t id, uint32_t parent, uintptr_t pc)
 static bool
 record_locked(uint32_t id, uint32_t parent, uintptr_t pc)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_NODES));
     if (!put_locked(id, parent, pc) &&
         (!chunk_turn_locked() || !put_locked(id, parent, pc)))
         return false;
@@ -162,6 +168,7 @@ add_locked(uint32_t parent, uintptr_t pc, uint64_t hash)
 {
     struct alqi_preload_nodes *t = table_ready_locked();
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_NODES));
     if (t == NULL || nodes.last_id == UINT32_MAX ||
         !record_locked(nodes.last_id + 1, parent, pc)) /* .inv.node */
         return 0;
@@ -194,6 +201,7 @@ alqi_preload_nodes_add(const uintptr_t *frames, uint32_t n_frames,
 static void
 tables_unmap_locked(struct alqi_preload_nodes *t)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_NODES));
     while (t != NULL) {
         struct alqi_preload_nodes *older = t->older;
         size_t n_bytes = bytes_of(64 - t->shift);
@@ -210,13 +218,6 @@ alqi_preload_nodes_is_full(void)
     return atomic_load_explicit(&nodes.is_full, memory_order_relaxed);
 }
 
-static struct alqi_preload_nodes *
-forget_locked(void)
-{
-    return atomic_exchange_explicit(&alqi_preload_nodes, NULL,
-                                    memory_order_acq_rel);
-}
-
 /* The tables go back once nobody can be reading them; if someone may, for as
  * long as we care to wait, they stay, and count. */
 void
@@ -225,7 +226,8 @@ alqi_preload_nodes_forget(void)
     struct alqi_preload_nodes *last;
     uint32_t was = alqi_preload_lock(&nodes.lock);
 
-    last = forget_locked();
+    last = atomic_exchange_explicit(&alqi_preload_nodes, NULL,
+                                    memory_order_acq_rel);
     alqi_preload_unlock(&nodes.lock, was);
     if (last == NULL || !alqi_preload_threads_quiesce())
         return;
@@ -242,5 +244,5 @@ alqi_preload_nodes_fork_child(void)
     nodes.last_id = 0;
     nodes.sequence = 0;
     nodes.chunk = NULL;
-    forget_locked();
+    atomic_store_explicit(&alqi_preload_nodes, NULL, memory_order_relaxed);
 }

@@ -118,6 +118,7 @@ spawns_unlock(struct alqi_preload_thread *thread, uint32_t was)
 static void
 pool_add_locked(struct spawned *b)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_SPAWNS));
     b->next = spawns.pool;
     spawns.pool = b;
 }
@@ -142,6 +143,7 @@ list_new_locked(const struct alqi_preload_thread *creator)
 {
     struct spawned *b = spawns.pool;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_SPAWNS));
     if (b == NULL)
         return NULL;
     spawns.pool = b->next;
@@ -157,6 +159,7 @@ list_new_locked(const struct alqi_preload_thread *creator)
 static void
 list_remove_locked(struct spawned *b)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_SPAWNS));
     if (b->next != NULL)
         b->next->prev = b->prev;
     if (b->prev != NULL)

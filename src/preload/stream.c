@@ -76,6 +76,7 @@ carve_locked(void)
 {
     struct alqi_preload_stream *s;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_STREAMS));
     if (streams.n_streams >= ALQI_PRELOAD_STREAMS_MAX)
         return NULL;
     if (streams.slab_left_bytes < sizeof *s) {

@@ -105,6 +105,7 @@ state_open(struct alqi_preload_thread *thread)
 static void
 list_insert_locked(struct alqi_preload_thread *thread)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_THREADS));
     thread->prev = NULL;
     thread->next = threads.list;
     if (threads.list != NULL)
@@ -115,6 +116,7 @@ list_insert_locked(struct alqi_preload_thread *thread)
 static void
 list_remove_locked(struct alqi_preload_thread *thread)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_THREADS));
     if (thread->prev != NULL)
         thread->prev->next = thread->next;
     else
@@ -298,6 +300,7 @@ rearm_round_locked(uint32_t generation)
 {
     bool is_done = true;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_THREADS));
     for (struct alqi_preload_thread *t = threads.list; t; t = t->next) {
         if (__atomic_load_n(&t->seen_generation, __ATOMIC_RELAXED) !=
                 generation &&
@@ -336,6 +339,7 @@ all_seen_outside_locked(uint32_t mark)
 {
     bool is_all = true;
 
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_THREADS));
     for (struct alqi_preload_thread *t = threads.list; t; t = t->next) {
         if (t->quiet_mark != mark &&
             __atomic_load_n(&t->memprof.mode, __ATOMIC_ACQUIRE) !=

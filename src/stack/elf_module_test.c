@@ -241,7 +241,7 @@ thread_at_the_fork(void *arg)
 
 /* In the child the thread that holds the lock is gone. */
 static void
-test_fork_while_locked(void **state)
+test_fork_under_the_lock(void **state)
 {
     pthread_t id;
     pid_t pid;
@@ -304,7 +304,7 @@ main(void)
         cmocka_unit_test(test_what_a_module_says),
         cmocka_unit_test(test_met_by_capture),
         cmocka_unit_test(test_replaced),
-        cmocka_unit_test(test_fork_while_locked),
+        cmocka_unit_test(test_fork_under_the_lock),
         cmocka_unit_test(test_forgotten_while_captured),
     };
 

@@ -345,6 +345,7 @@ note_take(void)
 static void
 job_make_locked(const struct alqi_request *r)
 {
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_JOB));
     control.job.begins = r->command == ALQI_REQUEST_START;
     control.job.rate = r->rate > 0 ? r->rate : control.next_rate;
     control.next_rate = 0;
