@@ -54,10 +54,10 @@ young_value(struct alqi_domain *d, alq_value v)
         HOLDS(v > (uintptr_t)of->pub.young_ptr &&
               v < of->young.end); /* .inv.open */
     }
-    HOLDS(alqi_heap_colour(alqi_heap_header(v)) == ALQI_HEAP_COLOUR_NONE);
-    HOLDS(alqi_heap_header(v) != 0);                   /* .inv.claim */
-    HOLDS(alqi_heap_colour(alqi_heap_header(v)) == 0); /* .inv.claim */
-    HOLDS(alqi_heap_words(alqi_heap_header(v)) > 1);   /* .inv.claim */
+    HOLDS(alqi_heap_header(v) != 0); /* .inv.claim */
+    HOLDS(alqi_heap_colour(alqi_heap_header(v)) ==
+          ALQI_HEAP_COLOUR_NONE);                    /* .inv.claim */
+    HOLDS(alqi_heap_words(alqi_heap_header(v)) > 1); /* .inv.claim */
 }
 
 /* A block in a pool: of a pool in use, at the place of a slot, and not free. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/file_name.h"
 #include "plat/program.h"
 
 enum { SCRIPT_DEPTH_MAX = 4, HEAD_BYTES = 1024, SEGMENTS_MAX = 512 };
@@ -33,8 +34,7 @@ is_of_another_libc(const char *linker)
 {
     static const char *const others[] = {"ld-musl", "ld-uClibc", "ld64-uClibc",
                                          "linker64"};
-    const char *slash = strrchr(linker, '/');
-    const char *name = slash != NULL ? slash + 1 : linker;
+    const char *name = alqi_base_file_name(linker);
 
     for (size_t i = 0; i < ALQI_COUNT_OF(others); i++)
         if (strncmp(name, others[i], strlen(others[i])) == 0)

@@ -16,7 +16,6 @@
  * .inv.note   A capture's note is its stack's node under the recording's epoch:
  *             forgetting modules forgets the notes, a fork ends the epoch. */
 #include <errno.h>
-#include <string.h>
 
 #include "memprof/filter.h"
 #include "plat/ticks.h"
@@ -122,16 +121,6 @@ turn(struct alqi_preload_exact *x)
     return true;
 }
 
-/* raw.h .inv.commit */
-static inline void
-commit(struct alqi_preload_exact *x)
-{
-    size_t used = (size_t)(x->encoder.at - (uint8_t *)(x->chunk + 1));
-
-    atomic_store_explicit(&x->chunk->used, (uint32_t)used,
-                          memory_order_release);
-}
-
 static void
 announce(struct alqi_preload_thread *thread, struct alqi_preload_exact *x)
 {
@@ -142,7 +131,7 @@ announce(struct alqi_preload_thread *thread, struct alqi_preload_exact *x)
         (!turn(x) || !alqi_exact_put_thread(&x->encoder, ticks, thread->index,
                                             thread->tid, x->name)))
         return;
-    commit(x);
+    alqi_preload_file_commit(x->chunk, x->encoder.at);
     x->is_announced = true;
 }
 
@@ -349,7 +338,7 @@ record(struct alqi_preload_thread *thread, const void *block, size_t size_bytes,
     }
     node = node_here(thread, x, regs, &ok);
     if (ALQI_LIKELY(ok && alloc_put(thread, ticks, block, size_bytes, node)))
-        commit(x);
+        alqi_preload_file_commit(x->chunk, x->encoder.at);
     else
         alqi_preload_count(ALQI_RAW_DROPPED_SPACE, 1);
 }
@@ -393,7 +382,7 @@ free_record(struct alqi_preload_thread *thread, const void *block)
         alqi_preload_count(ALQI_RAW_LOST_FREES, 1);
         return false;
     }
-    commit(x);
+    alqi_preload_file_commit(x->chunk, x->encoder.at);
     return true;
 }
 
@@ -467,7 +456,7 @@ control_put(struct alqi_preload_exact *x, enum alqi_exact_control control)
 {
     if (alqi_exact_put_control(&x->encoder, control, 0) ||
         (turn(x) && alqi_exact_put_control(&x->encoder, control, 0)))
-        commit(x);
+        alqi_preload_file_commit(x->chunk, x->encoder.at);
 }
 
 void

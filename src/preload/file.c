@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_name.h"
 #include "plat/process.h"
 #include "plat/socket.h"
 #include "preload/file.h"
@@ -97,8 +98,7 @@ static bool
 name_expand(char *out, size_t capacity, const char *pattern,
             const char *executable, unsigned attempt)
 {
-    const char *slash = strrchr(executable, '/');
-    const char *name = slash != NULL ? slash + 1 : executable;
+    const char *name = alqi_base_file_name(executable);
     bool is_unique = false;
     size_t at = 0;
 

@@ -46,6 +46,16 @@ alqi_preload_file_chunk_new(enum alqi_raw_chunk_kind kind, uint32_t stream,
                             uint64_t first_ordinal);
 void alqi_preload_file_chunk_done(struct alqi_raw_chunk_header *chunk);
 
+/* All before `end` is there for readers (wire/raw.h .inv.commit). */
+static inline void
+alqi_preload_file_commit(struct alqi_raw_chunk_header *chunk,
+                         const uint8_t *end)
+{
+    atomic_store_explicit(&chunk->used,
+                          (uint32_t)(end - (uint8_t *)(chunk + 1)),
+                          memory_order_release);
+}
+
 /* In a forked child: the file is the parent's. */
 void alqi_preload_file_leave(void);
 

@@ -8,7 +8,6 @@
  *
  * Threads read a table without a lock; `lock` guards additions.  Keeps
  * .inv.node, .inv.fresh and .inv.hash of nodes.h. */
-#include <string.h>
 
 #include "preload/file.h"
 #include "preload/nodes.h"
@@ -156,10 +155,7 @@ record_locked(uint32_t id, uint32_t parent, uintptr_t pc)
     if (!put_locked(id, parent, pc) &&
         (!chunk_turn_locked() || !put_locked(id, parent, pc)))
         return false;
-    atomic_store_explicit(
-        &nodes.chunk->used,
-        (uint32_t)(nodes.encoder.at - (uint8_t *)(nodes.chunk + 1)),
-        memory_order_release);
+    alqi_preload_file_commit(nodes.chunk, nodes.encoder.at);
     return true;
 }
 

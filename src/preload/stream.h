@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "preload/file.h"
 #include "preload/preload.h"
 #include "wire/raw.h"
 
@@ -64,14 +65,10 @@ void alqi_preload_stream_give(struct alqi_preload_thread *thread);
 /* In a forked child: all streams are the parent's. */
 void alqi_preload_streams_fork_child(void);
 
-/* wire/raw.h .inv.commit */
 static inline void
 alqi_preload_stream_commit(struct alqi_preload_stream *s)
 {
-    size_t used = (size_t)(s->encoder.at - (uint8_t *)(s->chunk + 1));
-
-    atomic_store_explicit(&s->chunk->used, (uint32_t)used,
-                          memory_order_release);
+    alqi_preload_file_commit(s->chunk, s->encoder.at);
 }
 
 #endif

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/file_name.h"
 #include "base/map.h"
 #include "stack/symbol_dwarf.h"
 #include "stack/symbol_find.h"
@@ -103,7 +104,6 @@ module_new(struct alqi_symbol_table *table, const char *path,
 {
     struct alqi_symbol_module *m =
         alqi_base_arena_take(&table->arena, sizeof *m);
-    const char *slash;
 
     if (m == NULL)
         return NULL;
@@ -116,8 +116,7 @@ module_new(struct alqi_symbol_table *table, const char *path,
     m->build_id_bytes = build_id_bytes;
     if (m->path == NULL || m->build_id == NULL)
         return NULL;
-    slash = strrchr(m->path, '/');
-    m->name = slash != NULL && slash[1] != '\0' ? slash + 1 : m->path;
+    m->name = alqi_base_file_name(m->path);
     return m;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_name.h"
 #include "view/match.h"
 #include "view/sort.h"
 
@@ -20,14 +21,6 @@ struct entry {
     uint32_t number;
 };
 
-static const char *
-base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 /* A name as a round compares it. In the loose round the program's own module
  * has one name, ".so" ends a module, and a file has no directory. */
 static struct entry
@@ -39,8 +32,8 @@ entry_from(const struct alqi_view_name *name, const char *program,
 
     if (!is_loose)
         return e;
-    e.name.file = base_name(name->file);
-    program = base_name(program);
+    e.name.file = alqi_base_file_name(name->file);
+    program = alqi_base_file_name(program);
     if (program[0] != '\0' && strcmp(name->module, program) == 0) {
         e.name.module = "[program]";
         e.n_module = strlen(e.name.module);

@@ -19,7 +19,7 @@ fail(struct alqi_exact_decoder *d, const char *why)
 static bool
 get(const uint8_t **at, const uint8_t *end, uint64_t *value)
 {
-    return alqi_wire_varint_get(at, end, value) == ALQI_WIRE_VARINT_OK;
+    return alqi_wire_varint_get(at, end, value) == NULL;
 }
 
 static inline bool

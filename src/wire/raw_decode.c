@@ -20,15 +20,8 @@ fail(struct alqi_raw_decoder *d, const char *why)
 static bool
 get(struct alqi_raw_decoder *d, uint64_t *value)
 {
-    switch (alqi_wire_varint_get(&d->at, d->end, value)) {
-    case ALQI_WIRE_VARINT_OK:
-        return true;
-    case ALQI_WIRE_VARINT_CUT:
-        return fail(d, "an event runs over the end of its chunk");
-    case ALQI_WIRE_VARINT_WIDE:
-        break;
-    }
-    return fail(d, "a number has more than 64 bits");
+    d->error = alqi_wire_varint_get(&d->at, d->end, value);
+    return d->error == NULL;
 }
 
 /* A number that must fit into 32 bits. */

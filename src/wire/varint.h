@@ -6,15 +6,10 @@
 #ifndef ALQI_WIRE_VARINT_H
 #define ALQI_WIRE_VARINT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum { ALQI_WIRE_VARINT_BYTES_MAX = 10 };
-
-enum alqi_wire_varint {
-    ALQI_WIRE_VARINT_OK,
-    ALQI_WIRE_VARINT_CUT, /* the bytes end within the number */
-    ALQI_WIRE_VARINT_WIDE /* the number has more than 64 bits */
-};
 
 /* Writes VARINT_BYTES_MAX bytes at most; returns where the next byte goes. */
 static inline uint8_t *
@@ -28,8 +23,8 @@ alqi_wire_varint_put(uint8_t *at, uint64_t value)
     return at;
 }
 
-/* Reads inside [*at, end) and moves *at; *value is set if OK. */
-static inline enum alqi_wire_varint
+/* Reads inside [*at, end) and moves *at.  NULL: *value is set; else why not. */
+static inline const char *
 alqi_wire_varint_get(const uint8_t **at, const uint8_t *end, uint64_t *value)
 {
     uint64_t v = 0;
@@ -38,17 +33,17 @@ alqi_wire_varint_get(const uint8_t **at, const uint8_t *end, uint64_t *value)
         uint8_t byte;
 
         if (*at == end)
-            return ALQI_WIRE_VARINT_CUT;
+            return "an event runs over the end of its chunk";
         byte = *(*at)++;
         if (shift == 63 && byte > 1)
-            return ALQI_WIRE_VARINT_WIDE;
+            break;
         v |= (uint64_t)(byte & 0x7F) << shift;
         if ((byte & 0x80) == 0) {
             *value = v;
-            return ALQI_WIRE_VARINT_OK;
+            return NULL;
         }
     }
-    return ALQI_WIRE_VARINT_WIDE;
+    return "a number has more than 64 bits";
 }
 
 static inline uint64_t

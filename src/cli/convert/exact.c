@@ -43,27 +43,15 @@ enum {
     AHEAD = 16
 };
 
-/* A chunk of the file. */
-struct chunk_ref {
-    /* ALQI_RAW_EXACT or ALQI_RAW_NODES */
-    uint32_t kind;
-    /* the writer's number, not an index */
-    uint32_t stream;
-    /* its place among the chunks of its stream */
-    uint32_t sequence;
-    /* its header; valid until the recording grows (.inv.bound) */
-    const uint8_t *bytes;
-};
-
 /* One thread's events. chunk, last and open point into x->chunks and the
  * recording, so stream_bind renews them when it grows. */
 struct stream {
     /* the writer's number */
     uint32_t id;
     /* the next chunk to open */
-    const struct chunk_ref *chunk;
+    const struct alqi_cli_chunk_ref *chunk;
     /* behind its last chunk */
-    const struct chunk_ref *last;
+    const struct alqi_cli_chunk_ref *last;
     /* the chunk that the decoder reads; NULL: none yet */
     const uint8_t *open;
     /* of the open chunk; finds it again after the recording moved */
@@ -97,7 +85,7 @@ struct alqi_cli_exact {
     /* the caller's */
     const struct alqi_cli_recording *recording;
     /* all exact and node chunks, by stream and sequence; owned */
-    struct chunk_ref *chunks;
+    struct alqi_cli_chunk_ref *chunks;
     size_t n_chunks;
     /* in order of their first chunk; owned; entries never move */
     struct stream **streams;
@@ -140,17 +128,6 @@ struct alqi_cli_exact {
 /* ---- chunks ----------------------------------------------------------------
  */
 
-/* Order of chunks: by stream, then by sequence. */
-static int
-chunk_order(const void *a, const void *b)
-{
-    const struct chunk_ref *x = a, *y = b;
-
-    if (x->stream != y->stream)
-        return x->stream < y->stream ? -1 : 1;
-    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
-}
-
 /* Finds the exact chunks of the recording. Replaces x->chunks, which must be
  * empty. False: there is no memory. */
 static bool
@@ -172,9 +149,9 @@ chunks_index(struct alqi_cli_exact *x)
         if (h.magic == ALQI_RAW_CHUNK_MAGIC &&
             (h.kind == ALQI_RAW_EXACT || h.kind == ALQI_RAW_NODES))
             x->chunks[x->n_chunks++] =
-                (struct chunk_ref){h.kind, h.stream, h.sequence, at};
+                (struct alqi_cli_chunk_ref){h.kind, h.stream, h.sequence, at};
     }
-    qsort(x->chunks, x->n_chunks, sizeof *x->chunks, chunk_order);
+    qsort(x->chunks, x->n_chunks, sizeof *x->chunks, alqi_cli_chunk_order);
     return true;
 }
 
@@ -517,8 +494,8 @@ stream_of(struct alqi_cli_exact *x, uint32_t id)
 /* The stream's chunks are these from now on (.inv.bound). Finds the open chunk
  * again by its sequence and lets the decoder go on at offset. */
 static void
-stream_bind(struct stream *s, const struct chunk_ref *first,
-            const struct chunk_ref *end, size_t offset)
+stream_bind(struct stream *s, const struct alqi_cli_chunk_ref *first,
+            const struct alqi_cli_chunk_ref *end, size_t offset)
 {
     s->chunk = first;
     s->last = end;

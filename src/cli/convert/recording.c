@@ -281,3 +281,13 @@ alqi_cli_recording_room(void *array, size_t n, size_t *capacity,
     *capacity = wanted;
     return true;
 }
+
+int
+alqi_cli_chunk_order(const void *a, const void *b)
+{
+    const struct alqi_cli_chunk_ref *x = a, *y = b;
+
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}

@@ -63,6 +63,20 @@ alqi_cli_recording_moment_ns(const struct alqi_cli_recording *recording);
 bool alqi_cli_recording_room(void *array, size_t n, size_t *capacity,
                              size_t each_bytes);
 
+/* For readers: a chunk of the file. */
+struct alqi_cli_chunk_ref {
+    /* as enum alqi_raw_chunk_kind */
+    uint32_t kind;
+    /* the writer's number, not an index */
+    uint32_t stream;
+    /* its place among the chunks of its stream */
+    uint32_t sequence;
+    /* its header; valid until the recording grows */
+    const uint8_t *bytes;
+};
+/* Order of such chunks, for qsort: by stream, then by sequence. */
+int alqi_cli_chunk_order(const void *a, const void *b);
+
 enum { ALQI_CLI_NO_THREAD = -1 };
 
 /* One event; everything stays valid until the next one is asked for. */

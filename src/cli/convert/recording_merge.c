@@ -41,14 +41,6 @@ struct stream {
     bool is_damaged;
 };
 
-/* A chunk while the index is made: what its header says, and where it lies. */
-struct chunk_ref {
-    uint32_t stream;
-    uint32_t sequence;
-    uint32_t kind;
-    uint64_t offset;
-};
-
 struct alqi_cli_merge {
     /* the caller's */
     const struct alqi_cli_recording *recording;
@@ -77,22 +69,11 @@ struct alqi_cli_merge {
 
 /* ---- what there is ------------------------------------------------------- */
 
-/* Order of chunks: by stream, then by sequence. */
-static int
-chunk_order(const void *a, const void *b)
-{
-    const struct chunk_ref *x = a, *y = b;
-
-    if (x->stream != y->stream)
-        return x->stream < y->stream ? -1 : 1;
-    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
-}
-
 /* Reads the chunk header at a place. False: no chunk is there yet
  * (*is_unused), or none for this file. */
 static bool
-chunk_look(struct alqi_cli_merge *m, size_t place, struct chunk_ref *out,
-           bool *is_unused)
+chunk_look(struct alqi_cli_merge *m, size_t place,
+           struct alqi_cli_chunk_ref *out, bool *is_unused)
 {
     uint64_t offset =
         ALQI_RAW_HEADER_BYTES + (uint64_t)place * ALQI_RAW_CHUNK_BYTES;
@@ -105,7 +86,8 @@ chunk_look(struct alqi_cli_merge *m, size_t place, struct chunk_ref *out,
     if (h.magic != ALQI_RAW_CHUNK_MAGIC || h.kind == ALQI_RAW_EXACT ||
         h.kind == ALQI_RAW_NODES)
         return false; /* exact.c */
-    *out = (struct chunk_ref){h.stream, h.sequence, h.kind, offset};
+    *out = (struct alqi_cli_chunk_ref){h.kind, h.stream, h.sequence,
+                                       m->bytes + offset};
     return true;
 }
 
@@ -133,7 +115,7 @@ places_take(struct alqi_cli_merge *m, size_t **out)
 
 /* The stream of a chunk; makes it, waiting, if it is new. NULL: no memory. */
 static struct stream *
-stream_of(struct alqi_cli_merge *m, const struct chunk_ref *c)
+stream_of(struct alqi_cli_merge *m, const struct alqi_cli_chunk_ref *c)
 {
     struct stream *s;
     uint64_t index;
@@ -158,9 +140,10 @@ stream_of(struct alqi_cli_merge *m, const struct chunk_ref *c)
 /* Appends new chunks to their streams. Chunks found later have later
  * sequences, so the order holds. */
 static bool
-chunks_add(struct alqi_cli_merge *m, struct chunk_ref *chunks, size_t n)
+chunks_add(struct alqi_cli_merge *m, struct alqi_cli_chunk_ref *chunks,
+           size_t n)
 {
-    qsort(chunks, n, sizeof *chunks, chunk_order);
+    qsort(chunks, n, sizeof *chunks, alqi_cli_chunk_order);
     for (size_t i = 0; i < n; i++) {
         struct stream *s = stream_of(m, &chunks[i]);
 
@@ -168,7 +151,7 @@ chunks_add(struct alqi_cli_merge *m, struct chunk_ref *chunks, size_t n)
             !alqi_cli_recording_room(&s->chunks, s->n_chunks, &s->capacity,
                                      sizeof *s->chunks))
             return false;
-        s->chunks[s->n_chunks++] = chunks[i].offset;
+        s->chunks[s->n_chunks++] = (uint64_t)(chunks[i].bytes - m->bytes);
         m->n_chunks++;
     }
     return true;
@@ -180,7 +163,7 @@ static bool
 chunks_index(struct alqi_cli_merge *m)
 {
     size_t *places, n_places = places_take(m, &places), n = 0;
-    struct chunk_ref *chunks = calloc(n_places + 1, sizeof *chunks);
+    struct alqi_cli_chunk_ref *chunks = calloc(n_places + 1, sizeof *chunks);
     bool ok = places != NULL && chunks != NULL, is_unused;
 
     for (size_t i = 0; ok && i < n_places; i++) {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_name.h"
 #include "cli/tool/cli.h"
-#include "cli/tool/text.h"
 #include "cli/export/again.h"
 #include "cli/export/page_index.h"
 #include "cli/analysis/view_index.h"
@@ -76,7 +76,7 @@ finish(struct alqi_cli_page_index *p, struct alqi_cli_input *input)
     static const unsigned char no_key[ALQI_VIEW_KEY_BYTES];
     const char *path = alqi_cli_input_name(input);
     const char *error = alqi_cli_view_indexer_finish(
-        p->indexer, input, alqi_cli_base_name(path), no_key);
+        p->indexer, input, alqi_base_file_name(path), no_key);
 
     if (error == NULL && fflush(p->file) != 0)
         error = strerror(errno);

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/base.h"
+#include "base/file_name.h"
 #include "cli/tool/cli.h"
 #include "cli/export/export.h"
 #include "cli/analysis/remarks.h"
@@ -315,7 +316,7 @@ trace_put(struct writer *w, const char *day)
     alqi_cli_clean(host, sizeof host, a->info->host);
     alqi_cli_clean(executable, sizeof executable, a->info->executable);
     cells[4].text =
-        sql->service != NULL ? sql->service : alqi_cli_base_name(executable);
+        sql->service != NULL ? sql->service : alqi_base_file_name(executable);
     tell(w, ALQI_CLI_TRACES, cells);
 }
 

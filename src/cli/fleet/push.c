@@ -24,6 +24,7 @@
 
 #include "base/base.h"
 #include "base/defaults.h"
+#include "base/file_name.h"
 #include "cli/tool/cli.h"
 #include "cli/fleet/push.h"
 #include "cli/live/recorded.h"
@@ -225,7 +226,7 @@ service_name(const struct push *p)
     const char *path = p->reading.export.analysis.info->executable;
 
     snprintf(name, sizeof name, "%s",
-             p->name != NULL ? p->name : alqi_cli_base_name(path));
+             p->name != NULL ? p->name : alqi_base_file_name(path));
     for (char *c = name; *c != '\0'; c++)
         if (!isalnum((unsigned char)*c) && strchr("._-/", *c) == NULL)
             *c = '_';

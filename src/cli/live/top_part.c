@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file_name.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/text.h"
 #include "cli/live/top.h"
@@ -206,7 +207,7 @@ command_find(struct alqi_cli_top_part *p)
     }
     a = alqi_cli_follow_analysis(p->follow);
     alqi_cli_clean(p->command, sizeof p->command,
-                   alqi_cli_base_name(a->info->executable));
+                   alqi_base_file_name(a->info->executable));
 }
 
 /* "snapshot" makes the process write out what it holds back, and answers with

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_name.h"
 #include "base/map.h"
 #include "cli/tool/cli.h"
 #include "cli/read/names.h"
@@ -143,14 +144,6 @@ alqi_cli_names_drop(struct alqi_cli_names *names)
 
 /* ---- modules --------------------------------------------------------- */
 
-static const char *
-base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 void
 alqi_cli_names_add_module(struct alqi_cli_names *names, uint64_t start,
                           uint64_t end, const char *path)
@@ -162,7 +155,7 @@ alqi_cli_names_add_module(struct alqi_cli_names *names, uint64_t start,
     m = &names->modules[names->n_modules++];
     m->start = start;
     m->end = end;
-    m->name = alqi_cli_names_intern(names, base_name(path));
+    m->name = alqi_cli_names_intern(names, alqi_base_file_name(path));
 }
 
 /* Base name of the module that the code lies in, the latest one first. */

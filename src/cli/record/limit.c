@@ -21,6 +21,7 @@
 
 #include "base/base.h"
 #include "base/defaults.h"
+#include "base/file_name.h"
 #include "cli/tool/cli.h"
 #include "cli/record/limit.h"
 #include "cli/tool/output.h"
@@ -262,7 +263,7 @@ file_open(const struct alqi_cli_record_run *run, const struct reached *r,
         fd = open(path, flags | (run->is_forced ? O_TRUNC : O_EXCL), 0666);
     }
     snprintf(stem, sizeof stem, "%s.%s.%u", run->base,
-             alqi_cli_base_name(r->header->executable), r->header->pid);
+             alqi_base_file_name(r->header->executable), r->header->pid);
     if (fd < 0)
         fd = alqi_cli_output_numbered(stem, suffix_of(r->kind), 0666, path,
                                       capacity);
@@ -315,7 +316,7 @@ say(const struct alqi_cli_record_run *run, const struct reached *r,
     else if (r->signal != 0)
         snprintf(then, sizeof then, "; sent SIG%s", sigabbrev_np(r->signal));
     alqi_cli_say("%s (%u): %s %s after %s, the limit is %s%s%s%s",
-                 alqi_cli_base_name(r->header->executable), r->header->pid,
+                 alqi_base_file_name(r->header->executable), r->header->pid,
                  alqi_cli_text_bytes(reached_bytes(r)).text,
                  r->kind == ALQI_RAW_LIMIT_LIVE ? "alive" : "allocated",
                  alqi_cli_text_duration(after_us(r)).text,
@@ -334,12 +335,12 @@ is_first(struct alqi_cli_record_limits *limits, const char *path,
 
     for (size_t i = 0; i < limits->n_told; i++)
         if (limits->told[i].kind == kind &&
-            strcmp(limits->told[i].name, alqi_cli_base_name(path)) == 0)
+            strcmp(limits->told[i].name, alqi_base_file_name(path)) == 0)
             return false;
     limits->told = alqi_cli_realloc(limits->told, limits->n_told + 1,
                                     sizeof *limits->told);
     t = &limits->told[limits->n_told++];
-    snprintf(t->name, sizeof t->name, "%s", alqi_cli_base_name(path));
+    snprintf(t->name, sizeof t->name, "%s", alqi_base_file_name(path));
     t->kind = kind;
     return true;
 }

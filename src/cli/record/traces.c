@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/file_name.h"
 #include "cli/tool/cli.h"
 #include "cli/convert/convert.h"
 #include "cli/convert/heap_trace.h"
@@ -88,7 +89,7 @@ trace_create(struct alqi_cli_record_run *r, const struct image *image,
 {
     const bool has_name = image->is_main && r->output != NULL;
     const char *exe = image->executable[0]
-                          ? alqi_cli_base_name(image->executable)
+                          ? alqi_base_file_name(image->executable)
                           : "program";
     char stem[2 * PATH_MAX], suffix[32];
     FILE *file = NULL;
@@ -210,7 +211,7 @@ say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
         return;
     }
     alqi_cli_say("%s (%u): %s %s%s of %s allocated -> %s",
-                 alqi_cli_base_name(h->executable), h->pid,
+                 alqi_base_file_name(h->executable), h->pid,
                  alqi_cli_text_count((double)result->n_allocs).text,
                  is_exact ? "block" : "sampled block",
                  result->n_allocs == 1 ? "" : "s",
@@ -233,7 +234,7 @@ is_all_dropped(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
     r->n_explained++;
     alqi_cli_say("record: %s (%u) left no trace: %" PRIu64
                  " %s%s dropped, for there was no room in %s",
-                 alqi_cli_base_name(h->executable), h->pid, n,
+                 alqi_base_file_name(h->executable), h->pid, n,
                  r->is_exact ? "block" : "sample", n == 1 ? "" : "s",
                  r->directory);
     return true;
@@ -308,7 +309,7 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
     if (alqi_cli_recording_is_live(recording)) {
         alqi_cli_say("%s (%u) runs on and is recorded to %s, which every "
                      "verb reads as it stands",
-                     alqi_cli_base_name(h->executable), h->pid, raw_path);
+                     alqi_base_file_name(h->executable), h->pid, raw_path);
         alqi_cli_recording_drop(recording);
         return false;
     }
@@ -352,7 +353,7 @@ say_heap(const struct alqi_cli_record_run *r,
     if (!r->is_quiet)
         alqi_cli_say("%s (%" PRIu64
                      "), heap: %s sampled block%s of %s allocated -> %s",
-                     alqi_cli_base_name(h->executable), h->pid,
+                     alqi_base_file_name(h->executable), h->pid,
                      alqi_cli_text_count((double)result->n_allocs).text,
                      result->n_allocs == 1 ? "" : "s",
                      alqi_cli_text_bytes(result->allocated_bytes).text, path);
@@ -399,7 +400,7 @@ heap_convert(struct alqi_cli_record_run *r, const char *path)
         return alqi_cli_refuse(
             "%s (%" PRIu64 ") runs on and its heap is traced to %s, "
             "which every command reads as it is",
-            alqi_cli_base_name(head.executable), head.pid, path);
+            alqi_base_file_name(head.executable), head.pid, path);
     return heap_write(r, path, &head);
 }
 

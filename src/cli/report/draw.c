@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_name.h"
 #include "cli/tool/cxxname.h"
 #include "cli/report/draw.h"
 #include "cli/tool/text.h"
@@ -128,7 +129,7 @@ alqi_cli_draw_place(char *out, size_t capacity,
                     const struct alqi_cli_frame *frame)
 {
     const char *file =
-        alqi_cli_base_name(alqi_cli_names_text(names, frame->file));
+        alqi_base_file_name(alqi_cli_names_text(names, frame->file));
     const char *function = alqi_cli_names_text(names, frame->function);
 
     out[0] = '\0';

@@ -4,8 +4,8 @@
  * that allocated nothing has the empty share. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/file_name.h"
 #include "cli/tool/cli.h"
 #include "cli/analysis/errors.h"
 #include "cli/report/draw.h"
@@ -126,7 +126,7 @@ row(const struct alqi_cli_term *term, const struct alqi_cli_analysis *a,
     fputs("  ", term->out);
     alqi_cli_draw_fit(
         term, ALQI_CLI_BOLD,
-        alqi_cli_base_name(alqi_cli_names_text(a->names, p->program)), &left);
+        alqi_base_file_name(alqi_cli_names_text(a->names, p->program)), &left);
     alqi_cli_draw_fit(term, ALQI_CLI_PLAIN, "  ", &left);
     alqi_cli_draw_fit(
         term, ALQI_CLI_PLAIN,

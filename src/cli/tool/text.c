@@ -327,11 +327,3 @@ alqi_cli_prefix_bytes(const char *text, size_t columns)
             break;
     return i;
 }
-
-const char *
-alqi_cli_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}

@@ -45,10 +45,6 @@ struct alqi_cli_shown alqi_cli_shown(const char *text);
 /* Writes text of more lines than one so. */
 void alqi_cli_put_clean(FILE *out, const char *text);
 
-/* The part of path behind its last slash; path itself if nothing stands
- * there. */
-const char *alqi_cli_base_name(const char *path);
-
 /* Columns of a UTF-8 text, one a code point. */
 size_t alqi_cli_columns(const char *text);
 /* Bytes of the longest prefix of text that fits in n columns. */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/file_name.h"
 #include "glue/join/native.h"
 #include "plat/plat.h"
 #include "plat/process.h"
@@ -222,8 +223,7 @@ module_add_locked(const struct found *f)
         .build_id_bytes = f->build_id_bytes,
         .number = n_modules,
     };
-    m->pub.name = strrchr(m->pub.path, '/');
-    m->pub.name = m->pub.name != NULL ? m->pub.name + 1 : m->pub.path;
+    m->pub.name = alqi_base_file_name(m->pub.path);
     modules[n_modules] = m;
     /* A child forked in between finds no half of it. */
     __atomic_store_n(&n_modules, n_modules + 1, __ATOMIC_RELEASE);

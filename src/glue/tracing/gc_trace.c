@@ -89,26 +89,6 @@ say(const char *format, ...)
 
 /* ---- the file ----------------------------------------------------------- */
 
-/* 0, or errno. */
-static int
-write_all(int fd, const uint8_t *bytes, size_t n)
-{
-    int saved = errno, error = 0;
-
-    while (n > 0 && error == 0) {
-        ssize_t k = write(fd, bytes, n);
-
-        if (k >= 0) {
-            bytes += k;
-            n -= (size_t)k;
-        } else if (errno != EINTR) {
-            error = errno;
-        }
-    }
-    errno = saved;
-    return error;
-}
-
 static bool
 is_child(const struct recorder *r)
 {
@@ -153,8 +133,8 @@ track_write_locked(struct recorder *r, struct track *t)
     alqi_gctrace_put_chunk(t->buffer, &chunk);
     alqi_plat_lock(&r->file_lock);
     if (r->failed_errno == 0) {
-        r->failed_errno =
-            write_all(r->fd, t->buffer, (size_t)(t->encoder.at - t->buffer));
+        r->failed_errno = alqi_plat_write_sigsafe(
+            r->fd, t->buffer, (size_t)(t->encoder.at - t->buffer));
         if (r->failed_errno != 0)
             say("aliquot: cannot write %s: %s; the recording of the collector "
                 "ends here\n",
@@ -287,7 +267,7 @@ file_begin(struct recorder *r)
     if (r->fd < 0)
         return errno;
     alqi_gctrace_put_header(bytes, &header);
-    error = write_all(r->fd, bytes, sizeof bytes);
+    error = alqi_plat_write_sigsafe(r->fd, bytes, sizeof bytes);
     if (error != 0) {
         close(r->fd);
         unlink(r->path);
