@@ -7,7 +7,8 @@
 /* Counters alone, 64 bits each: stat_sums.h adds them word by word.
  *
  * .inv.grow  Each counter only grows, seen from outside of the call that
- * changes it: a difference of two readings is what came in between. */
+ * changes it: a difference of two readings is what came in between.  The one
+ * level, counts.heap_bytes, is 0 here: alqi_heap_stat_counts fills it in. */
 struct alqi_heap_sums {
     struct alq_gc_counts counts;
     uint64_t slack_words; /* by which slots exceed their promoted blocks; they
