@@ -78,7 +78,6 @@ row_amend(struct replay *r, uint32_t at, uintptr_t pc)
 }
 
 /* Frames found so far. */
-/* Frames found so far. */
 static uint32_t
 n_found(const struct replay *r)
 {
@@ -109,7 +108,6 @@ frame_place(struct replay *r, const struct alqi_stack_frame *frame)
 /* ---- the walk --------------------------------------------------------------
  */
 
-/* The walk goes on at a caller: a return address, no interrupted frame. */
 /* The walk goes on at a caller: a return address, no interrupted frame. */
 static void
 walk_set(struct alqi_stack_walk *w, uintptr_t key, uintptr_t sp, uintptr_t fp)
@@ -284,8 +282,6 @@ cursor_take(struct replay *r, const struct cursor *s, bool is_found)
 
 /* Frames by cached rules: GO when a run has started, OTHER when the next frame
  * needs walk_one. */
-/* Frames by cached rules: GO when a run has started, OTHER when the next frame
- * needs walk_one. */
 static enum alqi_stack_outcome
 walk_fresh(struct replay *r)
 {
@@ -313,7 +309,6 @@ walk_skip(struct replay *r, uintptr_t lo, uintptr_t hi)
 }
 
 /* From where the walk stands to the stack's end, or to `max` frames. */
-/* From where the walk stands to the stack's end, or to `max` frames. */
 static enum alqi_stack_outcome
 walk_all(struct replay *r)
 {
@@ -330,7 +325,6 @@ walk_all(struct replay *r)
 /* ---- beginning and end -----------------------------------------------------
  */
 
-/* Rows and cached stacks of another generation are dropped. */
 /* Rows and cached stacks of another generation are dropped. */
 static void
 replay_begin(struct replay *r, struct alqi_stack_cache *cache,
@@ -366,7 +360,6 @@ rows_join(struct replay *r)
 }
 
 /* Joins what was found and makes the result of it (.inv.kept). */
-/* Joins what was found and makes the result of it (.inv.kept). */
 static struct alqi_stack_replayed
 replay_finish(struct replay *r, enum alqi_stack_outcome outcome)
 {
@@ -394,8 +387,6 @@ replay_finish(struct replay *r, enum alqi_stack_outcome outcome)
     return (struct alqi_stack_replayed){result, is_replay};
 }
 
-/* From the beginning, when the usual case does not apply: nothing is kept, the
- * start is outside of the readable range, or frames are to be skipped. */
 /* From the beginning, when the usual case does not apply: nothing is kept, the
  * start is outside of the readable range, or frames are to be skipped. */
 static struct alqi_stack_replayed
@@ -447,7 +438,6 @@ is_rest_same(const struct alqi_stack_cache *cache, const struct cursor *s)
            alqi_stack_rows_verify(cache, at, n, s->fp) > n;
 }
 
-/* The frames found, then the kept rows from the one found on, all verified. */
 /* The frames found, then the kept rows from the one found on, all verified. */
 static inline struct alqi_stack_replayed
 replay_usual(struct alqi_stack_cache *cache, const struct cursor *s)
