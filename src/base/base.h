@@ -22,8 +22,8 @@ enum { ALQI_WORD_BYTES = 8 };
 
 /* Prints "aliquot: FILE:LINE: EXPR" with write(2) only and aborts. */
 _Noreturn void alqi_base_fail(const char *file, int line, const char *expr);
-/* The same of a program that breaks a rule: "aliquot: FUNCTION: RULE; ADVICE".
- */
+/* Prints "aliquot: FUNCTION: RULE; ADVICE" as alqi_base_fail does, when the
+ * program breaks a rule, and aborts. */
 _Noreturn void alqi_base_misuse(const char *function, const char *rule,
                                 const char *advice);
 

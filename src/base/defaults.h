@@ -16,7 +16,7 @@
 #define ALQI_DEFAULT_INTERVAL_KIB 512
 #define ALQI_DEFAULT_INTERVAL_TEXT ALQI_DEFAULT_TEXT(ALQI_DEFAULT_INTERVAL_KIB)
 #define ALQI_DEFAULT_INTERVAL_BYTES (ALQI_DEFAULT_INTERVAL_KIB * 1024.0)
-/* The same as samples per word. */
+/* The default interval as samples per word. */
 #define ALQI_DEFAULT_RATE (ALQI_WORD_BYTES / ALQI_DEFAULT_INTERVAL_BYTES)
 
 /* Samples per word of a recording that memtrace's variables ask for. */

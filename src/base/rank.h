@@ -98,9 +98,11 @@ enum alqi_rank { ALQI_RANKS(ALQI_RANK_ROW) ALQI_RANK_LIMIT };
 /* The calling thread is about to take a lock of this rank.  Checks .inv.rank.
  */
 void alqi_base_rank_push_sigsafe(enum alqi_rank rank);
-/* The same of a thread that takes each lock of a group. */
+/* The calling thread, which takes every lock of a group, is about to take one
+ * of this rank.  Checks .inv.rank. */
 void alqi_base_rank_push_group_sigsafe(enum alqi_rank rank);
-/* It has taken one in any order, by tries that it gives up after a while. */
+/* The calling thread has taken a lock of this rank by a try, in any order: a
+ * try that fails is given up after a while. */
 void alqi_base_rank_note_sigsafe(enum alqi_rank rank);
 /* The calling thread has given the lock back.  A rank that the thread does not
  * hold is no error: a forked child frees what its parent's threads held. */

@@ -40,7 +40,7 @@ alqi_heap_fail(struct alqi_domain *d, enum alq_status why)
     return ALQ_NULL;
 }
 
-/* Of the schedule of forced collections: is_forced. */
+/* The schedule of forced collections: is_forced. */
 enum { POINTS_ALL = 2048, POINTS_RARE = 64 };
 
 /* Whether this point of a hard build collects though nobody has requested it.
@@ -499,8 +499,9 @@ alqi_heap_alloc(struct alqi_domain *d, uintptr_t header)
 
 /* A custom block with its data zeroed, counted with what it holds outside.
  *
- * The limit trigger is asked before the block for what it will hold, and told
- * behind it: a task does not pay for a block that it does not get.
+ * The limit trigger is asked for what the block will hold before the
+ * allocation, and is charged after it: a task does not pay for a block that it
+ * does not get.
  *
  * The room in the table of young custom blocks is made after the allocation: a
  * collection may call the program, which may take room that was made before.

@@ -9,7 +9,8 @@
 
 #include "heap/limit_trigger_check.h"
 
-/* Of the host: whether its code wants to be called at the next poll. */
+/* The host supplies this: whether its code wants to be called at the next poll.
+ */
 bool alqi_heap_host_wants(const struct alqi_domain *d);
 
 /* Makes the owner's next allocation or poll take the slow path. */

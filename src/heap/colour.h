@@ -27,7 +27,7 @@
 #define ALQI_HEAP_COLOUR_BUSY ALQI_HEAP_COLOUR_MASK
 #define ALQI_HEAP_IN_PROGRESS ((uintptr_t)1 << ALQ_COLOUR_SHIFT)
 
-/* As bits of a header; they change in stops. */
+/* The colours as bits of a header; they change in stops. */
 struct alqi_heap_colours {
     uintptr_t marked;   /* reached in this cycle, or born while it marks */
     uintptr_t unmarked; /* not reached yet; dead when marking has ended  */

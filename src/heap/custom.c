@@ -26,8 +26,8 @@ enum { TABLE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 64 };
 
 /* ---- what is held ------------------------------------------------------- */
 
-/* Of one block, in words: more than there are addresses.  Sums of it do not
- * come around. */
+/* The largest cost of one block, in words: more than there are addresses.  A
+ * sum of costs does not wrap around. */
 #define COST_MOST ((double)((uint64_t)1 << 44))
 
 /* The cost of `bytes` of memory outside.

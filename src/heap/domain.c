@@ -55,7 +55,7 @@ enum {
 
 /* Nobody becomes a user while alq_fork holds it.  A forked child breaks it. */
 static struct alqi_plat_lock starts = ALQI_PLAT_LOCK(HEAP_STARTS);
-/* Of the_heap, and of its n_users; fork holds it, too. */
+/* Guards the_heap and its n_users; fork holds it, too. */
 static struct alqi_plat_lock lock = ALQI_PLAT_LOCK(HEAP_USERS);
 static struct alqi_heap *the_heap; /* NULL: none has users */
 static uint64_t last_id;           /* changed under the lock of stops */
@@ -216,8 +216,8 @@ heap_drop(struct alqi_heap *heap)
     if (d != NULL) {
         alqi_heap_orphan_adopt_stw(d);
         alqi_heap_stat_end(heap);
-        alqi_heap_large_drop(d); /* they finalise themselves */
-        alqi_heap_sweep_leaves(d, finalise_block); /* customs are */
+        alqi_heap_large_drop(d); /* finalises large custom blocks */
+        alqi_heap_sweep_leaves(d, finalise_block); /* those in pools */
         alqi_heap_pin_drop(heap);
         alqi_heap_mark_drop(d);
         alqi_heap_weak_phase_drop(d);
@@ -259,7 +259,7 @@ heap_use(const struct alq_domain_config *c)
     return heap;
 }
 
-/* Counts one user less.  Behind the last one the heap is dropped.
+/* Counts one user less.  After the last one the heap is dropped.
  *
  * The heap is nobody's once the_heap is NULL: the rest runs without the lock,
  * for finalisers and hooks are the program's, and may start a domain of the

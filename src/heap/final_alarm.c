@@ -15,7 +15,7 @@
 #include "heap/final_alarm.h"
 #include "heap/final_request.h"
 
-/* Who holds it; the last one to let go frees it. */
+/* The holders of an alarm; the last one to let go frees it. */
 enum { BY_DOMAIN = 1, BY_PROGRAM = 2 };
 
 struct alq_alarm {

@@ -57,8 +57,9 @@ void alqi_heap_host_fiber_visit(alq_value cont,
                                 void (*visit)(void *arg, alq_value *slot),
                                 void *arg);
 
-/* Of the host: a compaction is about to begin its step n (0 moves blocks, 1
- * updates what leads to them, 2 gives pools back), or is over, 3. */
+/* The host supplies this: the heap calls it when a compaction is about to begin
+ * its step n (0 moves blocks, 1 updates what leads to them, 2 gives pools
+ * back), or is over, 3. */
 void alqi_heap_host_compacts_stw(struct alqi_domain *leader, unsigned step);
 
 /* ---- shapes -------------------------------------------------------------- */
@@ -87,9 +88,9 @@ alqi_heap_raw_fields(const alqi_heap_word *block, uintptr_t header)
     return (block[1] << 8) >> 9; /* the upper byte is the arity's */
 }
 
-/* Of a new block whose fields are all ALQ_UNIT: a closure's environment begins
- * behind its end until the program has written all in front of it, so nobody
- * takes a code pointer for a value meanwhile. */
+/* Prepares a new block whose fields are all ALQ_UNIT. A closure's environment
+ * begins behind its end until the program has written all fields in front of
+ * it, so the collector takes no code pointer for a value meanwhile. */
 static inline void
 alqi_heap_raw_begin(alqi_heap_word *block, uintptr_t header)
 {

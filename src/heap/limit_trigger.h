@@ -33,8 +33,8 @@ struct alqi_heap_limit_trigger_hooks {
     /* Before a block that holds so many words outside of the heap; likewise.
      * *samples is what to give to outside_made, 0 of a refusal. */
     enum alq_status (*outside)(void *arg, uint64_t words, uint64_t *samples);
-    /* That block is there: its samples count.  Not called of a block that the
-     * heap has no room for, or that permit refuses or leaves. */
+    /* The block of `outside` is there: its samples count.  Not called for a
+     * block that the heap has no room for, or that permit refuses or leaves. */
     void (*outside_made)(void *arg, uint64_t samples);
     /* At the next slow allocation or poll after
      * alqi_heap_limit_trigger_wake_sigsafe, after each minor collection, and

@@ -35,13 +35,14 @@ void alqi_heap_major_slice(struct alqi_domain *d, size_t n_words);
  * minor_size.h chooses.  False: no memory, all is as it was. */
 bool alqi_heap_minor_set(struct alqi_domain *d, size_t words);
 
-/* Nothing young, the cycle completed. */
+/* Empties the minor heaps and completes a major cycle. */
 void alqi_heap_major(struct alqi_domain *d);
-/* And what it found dead is free. */
+/* As alqi_heap_major; what the cycle found dead is free, too. */
 void alqi_heap_major_swept(struct alqi_domain *d);
-/* And what lives has moved together, and free memory is the system's. */
+/* As alqi_heap_major_swept; live blocks have moved together, and free memory is
+ * the system's. */
 void alqi_heap_compact(struct alqi_domain *d);
-/* Memory is short: all of that, with two cycles. */
+/* Memory is short: as alqi_heap_compact, with two cycles. */
 void alqi_heap_collect_all(struct alqi_domain *d);
 
 #endif

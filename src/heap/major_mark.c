@@ -303,7 +303,7 @@ recover_pool(struct alqi_domain *d, struct alqi_heap_pool *pool)
     unsigned i;
 
     for (i = 0; i < alqi_heap_class_slots(c); i++) {
-        /* Its domain may be allocating there: alloc_direct.c. */
+        /* The pool's domain may be allocating there: alloc_direct.c. */
         uintptr_t header = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
         if (header != 0)

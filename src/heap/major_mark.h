@@ -17,7 +17,8 @@
 void alqi_heap_mark_begin_stw(struct alqi_domain *d);
 void alqi_heap_mark_drop(struct alqi_domain *d);
 
-/* The domain ends: its work goes into *o.  Who adopts *o gets it, and *o. */
+/* The domain ends: its marking work goes into *o.  The domain that adopts *o
+ * takes over the work, and owns *o from then on. */
 void alqi_heap_mark_leave(struct alqi_domain *d, struct alqi_heap_orphan *o);
 void alqi_heap_mark_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o);
 

@@ -66,19 +66,19 @@ bool alqi_heap_pace_is_due(const struct alqi_domain *d);
 /* Whether the phase should be over. */
 bool alqi_heap_pace_is_late(const struct alqi_domain *d);
 
-/* Counts what all have allocated. */
+/* Counts what all domains have allocated. */
 void alqi_heap_pace_count_stw(struct alqi_heap *heap);
-/* At any time: what the domain has. */
+/* Counts what the domain has allocated; at any time. */
 void alqi_heap_pace_count_local(struct alqi_domain *d);
 
 /* Gives back pools of the surplus that the end of sweeping found. */
 void alqi_heap_pace_give_some(struct alqi_domain *d);
 
-/* All that is surplus now. */
+/* Gives back the whole surplus of pools at once. */
 void alqi_heap_pace_give_all_stw(struct alqi_domain *d);
-/* The same, by the slices to come. */
+/* Gives back the whole surplus of pools by the slices to come. */
 void alqi_heap_pace_give_later(struct alqi_heap *heap);
-/* The same of all free pools but those promised to minor heaps. */
+/* Gives back all free pools at once, but those promised to minor heaps. */
 void alqi_heap_pace_give_unpromised_stw(struct alqi_domain *d);
 
 /* After each change of the heap's phase. */

@@ -18,12 +18,12 @@ size_t alqi_heap_sweep(struct alqi_domain *d, size_t budget_words);
 bool alqi_heap_sweep_refill(struct alqi_domain *d, unsigned size_class,
                             bool no_scan);
 
-/* Shows every block of the major heap, dead ones too that are not swept. */
+/* Visits every block of the major heap, dead ones too that are not swept. */
 void alqi_heap_sweep_blocks_stw(struct alqi_domain *d,
                                 void (*visit)(struct alqi_domain *d,
                                               alq_value block,
                                               uintptr_t header));
-/* Those whose fields are not scanned and that are not large. */
+/* Visits the blocks of pools whose blocks have no fields to scan. */
 void alqi_heap_sweep_leaves(struct alqi_domain *d,
                             void (*visit)(struct alqi_domain *d,
                                           alq_value block, uintptr_t header));

@@ -17,13 +17,13 @@ struct alqi_heap_minor_size {
     uintptr_t
         stable_bytes; /* bytes before the trial of another size; 0: no trial */
 
-    /* Of this window of collections. */
+    /* Sums of this window of collections. */
     unsigned n_collections;  /* since the window began */
     uint64_t minor_words;    /* allocated in them */
     uint64_t promoted_words; /* by them */
     double pauses_words;     /* promoted, over the number of workers */
 
-    /* Of the stable size, as last measured; 0: not yet. */
+    /* Figures of the stable size, as last measured; 0: not yet. */
     double survival;    /* promoted words for an allocated word */
     double pause_words; /* promoted words for a collection and worker */
 

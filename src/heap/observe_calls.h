@@ -187,9 +187,10 @@ alqi_heap_observed_request(struct alqi_domain *d, const uintptr_t *headers,
                               caller);
 }
 
-/* Its answer was another than ALQ_OK. */
+/* The client refused the request. */
 void alqi_heap_observed_request_refused(struct alqi_domain *d);
-/* There is no memory. */
+/* The heap has no memory for the blocks of a request that the client granted.
+ */
 void alqi_heap_observed_request_cancel(struct alqi_domain *d);
 
 /* `low` is where the last block's header will be. */

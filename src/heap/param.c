@@ -57,8 +57,8 @@ static const struct row rows[] = {
     {'e', AT(record_log2), 12, 9, 13}, /* a chunk: wire/gctrace.h */
 };
 
-/* Those of OCaml's that have nothing to do here, as aliquot-gc(7) says: there
- * are no exceptions, parsers, byte code and hash tables. */
+/* OCaml's parameters that have no effect here, as aliquot-gc(7) says: there are
+ * no exceptions, parsers, byte code and hash tables. */
 static const char idle_letters[] = "bpRt";
 
 /* The parameter that the row describes, in t. */

@@ -20,7 +20,8 @@ void alqi_heap_param_limit(struct alqi_heap_tuning *t);
 void alqi_heap_param_read(struct alqi_heap_tuning *t, const char *text,
                           alqi_heap_param_warn_fn *warn);
 
-/* The same with ALIQUOTPARAM, warnings on stderr; not in set-uid programs. */
+/* Reads ALIQUOTPARAM into *t; warnings go to stderr.  Does nothing in a set-uid
+ * program. */
 void alqi_heap_param_environment(struct alqi_heap_tuning *t);
 
 /* All values as such a text, of which at most `size` bytes, the last one 0, are

@@ -5,13 +5,13 @@
 
 #include "heap/state.h"
 
-/* Of a heap that begins: the defaults, then config, then ALIQUOTPARAM.  False:
- * no memory for what they ask. */
+/* The parameters of a heap that begins: the defaults, then config, then
+ * ALIQUOTPARAM. False: no memory for what they ask. */
 bool alqi_heap_control_start(struct alqi_heap *heap,
                              const struct alq_domain_config *config);
 
-/* Of a domain that begins, in the heap that there is; 0: minor_size.h chooses.
- */
+/* The size of the minor heap of a domain that begins, in the heap that there
+ * is; 0: minor_size.h chooses. */
 uintptr_t alqi_heap_control_minor_bytes(const struct alqi_heap *heap,
                                         const struct alq_domain_config *config);
 

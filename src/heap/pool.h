@@ -41,7 +41,7 @@ alqi_heap_pool_poison(alqi_heap_word *slot, size_t words)
     for (i = 1; ALQI_CHECKS >= 2 && i < words; i++)
         slot[i] = ALQI_HEAP_POISON;
 }
-/* Of a pool whose slots all are free and in no range. */
+/* Poisons all slots of a pool.  Requires that all are free and in no range. */
 void alqi_heap_pool_poison_all(struct alqi_heap_pool *pool,
                                unsigned size_class);
 

@@ -36,7 +36,8 @@ void alqi_heap_area_give(struct alqi_heap_area *area,
 /* Gives the memory of at most n surplus pools back to the system; how many.
  * Each stays a free pool, and gets new memory when it is taken. */
 size_t alqi_heap_area_return(struct alqi_heap_area *area, size_t n);
-/* The same of all of them. */
+/* Gives the memory of all surplus pools back to the system; returns how many.
+ */
 size_t alqi_heap_area_return_surplus(struct alqi_heap_area *area);
 
 /* The least number of free pools with memory since the last call. */

@@ -13,8 +13,9 @@ struct alqi_heap_transfer_root {
 
 typedef void alqi_heap_visit_fn(void *arg, alq_value *slot);
 
-/* Shows each slot of those that are not a domain's: globals, what is on its way
- * to and from domains, what is pinned and what pinned young blocks hold. */
+/* Visits each slot of the roots that are not a domain's: globals, what is on
+ * its way to and from domains, what is pinned and what pinned young blocks
+ * hold. */
 void alqi_heap_roots_visit_common_stw(struct alqi_heap *heap,
                                       alqi_heap_visit_fn *visit, void *arg);
 /* The lock of globals and transfer roots, over a fork. */
@@ -24,13 +25,14 @@ void alqi_heap_roots_unlock(void);
 /* Globals alone. */
 void alqi_heap_roots_visit_globals(struct alqi_heap *heap,
                                    alqi_heap_visit_fn *visit, void *arg);
-/* How many globals and transfer_roots there are. */
+/* The numbers of globals and of transfer roots. */
 void alqi_heap_roots_count_common(const struct alqi_heap *heap,
                                   size_t *n_globals, size_t *n_transfer_roots);
 
-/* Shows each slot of a domain.  `young_only`: boxed roots that hold no young
- * value may be left out; then none holds a young one when the call returns
- * but for pinned blocks, since visit is taken to replace them. */
+/* Visits each slot of a domain's roots.  `young_only`: boxed roots that hold no
+ * young value may be left out.  When the call returns, no boxed root holds a
+ * young value but for pinned blocks, since visit is taken to replace the
+ * values. */
 void alqi_heap_roots_visit(struct alqi_domain *d, bool young_only,
                            alqi_heap_visit_fn *visit, void *arg);
 
@@ -40,14 +42,15 @@ void alqi_heap_root_set(struct alqi_domain *d, struct alq_root *root,
 void alqi_heap_root_drop(struct alqi_domain *d, struct alq_root *root);
 /* Where the library checks: it is the domain's, and was not dropped. */
 bool alqi_heap_root_is_used(const struct alqi_domain *d, struct alq_root *root);
-/* Globals and transfer_roots are the heap's.  Any thread: a transfer_root may
- * outlive the heap, and its thread the domain. */
+/* Globals and transfer roots are the heap's.  Any thread may call: a transfer
+ * root may outlive the heap, and a thread that holds one may outlive its
+ * domain. */
 void alqi_heap_global_add(struct alqi_heap *heap, struct alq_global *global);
 void alqi_heap_global_remove(struct alq_global *global);
 void alqi_heap_transfer_root_add(struct alqi_heap *heap,
                                  struct alqi_heap_transfer_root *root);
 void alqi_heap_transfer_root_remove(struct alqi_heap_transfer_root *root);
-/* The heap ends: transfer_roots that are left hold ALQ_NULL. */
+/* The heap ends: transfer roots that are left hold ALQ_NULL. */
 void alqi_heap_transfer_roots_end(struct alqi_heap *heap);
 
 void alqi_heap_roots_drop(struct alqi_domain *d);

@@ -41,7 +41,8 @@ struct alqi_heap_stack {
  * is used.  ALQ_EINVAL: the stack does not end there. */
 enum alq_status alqi_heap_stack_begin(struct alqi_domain *d,
                                       const void *bottom);
-/* It is not any more, if it was.  It runs its domain. */
+/* Ends the scanning of `thread`, if it is scanned.  Requires that the thread
+ * runs its domain. */
 void alqi_heap_stack_end(struct alq_thread *thread);
 
 /* Some thread is scanned: weak blocks are born old, since no young one can stay

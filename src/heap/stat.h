@@ -4,12 +4,13 @@
 
 #include "heap/state.h"
 
-/* Of the domain alone, until now. */
+/* What the domain alone has counted until now. */
 uint64_t alqi_heap_stat_minor_words(const struct alqi_domain *d);
 void alqi_heap_stat_counts(const struct alqi_domain *d,
                            struct alq_gc_counts *out);
 
-/* Of the others as the last stop found them. */
+/* The heap's statistics; those of other domains are as the last stop found
+ * them. */
 void alqi_heap_stat_quick(struct alqi_domain *d, struct alq_gc_stats *out);
 /* Stops the world, to look at each block. */
 void alqi_heap_stat(struct alqi_domain *d, struct alq_gc_stats *out);

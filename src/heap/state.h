@@ -180,8 +180,8 @@ alqi_heap_words(uintptr_t header)
     return (header >> ALQ_WOSIZE_SHIFT) + 1;
 }
 
-/* Of a lost heap: ends a child that cannot go on with the stop that it was
- * forked in (domain_lost.h). */
+/* Ends a forked child that cannot go on with the stop that it was forked in
+ * (domain_lost.h).  Requires that the heap is lost. */
 void alqi_heap_lost_returned(const struct alqi_domain *self);
 
 /* Behind each function of the program that the collector may call in a stop. */

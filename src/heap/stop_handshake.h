@@ -13,7 +13,7 @@ struct alqi_domain;
 
 typedef void alqi_heap_handshake_fn(struct alqi_domain *d);
 
-/* Of all heaps from now on; stays. */
+/* Sets the function that each handshake calls, for all heaps and for good. */
 void alqi_heap_handshake_set(alqi_heap_handshake_fn *answer);
 
 /* Any thread or handler; the second also when domains, or heaps, have ended. */
@@ -22,7 +22,7 @@ void alqi_heap_handshake_request_all_sigsafe(void);
 
 /* ---- for the heap -------------------------------------------------------- */
 
-/* It starts, and nobody else knows of it. */
+/* The domain starts.  Requires that no other thread knows the domain. */
 void alqi_heap_handshake_begin(struct alqi_domain *d);
 /* Serves the handshake, if one is requested. */
 void alqi_heap_handshake_serve(struct alqi_domain *d);

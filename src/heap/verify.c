@@ -288,7 +288,8 @@ remembered_read(struct alqi_domain *d)
     return !d->remembered.lost && !d->weak_phase.weak.fields_lost;
 }
 
-/* Likewise the fields that hold retained blocks. */
+/* Notes the fields that hold retained blocks; false: no memory, or fields were
+ * lost. */
 static bool
 retained_read(const struct alqi_heap_remembered *r)
 {

@@ -18,7 +18,7 @@
 #include "heap/minor_escape.h"
 #include "heap/weak.h"
 
-/* Of cleaning: old blocks by their kind, then young arrays. */
+/* The stages of cleaning: old blocks by their kind, then young arrays. */
 enum { CLEAN_YOUNG = ALQI_HEAP_WEAK_KINDS, CLEAN_STAGES };
 
 const struct alq_custom_ops alqi_heap_weak_ops[ALQI_HEAP_WEAK_KINDS] = {

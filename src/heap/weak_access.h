@@ -18,7 +18,8 @@ alq_value alqi_heap_weak_new(struct alqi_domain *d,
 alq_value alqi_heap_weak_get(struct alqi_domain *d, alq_value block,
                              enum alqi_heap_weak_kind kind, uintptr_t field);
 
-/* The same, but the value stays as dead as it is. */
+/* Whether a key or the data hold a value.  Unlike alqi_heap_weak_get, the call
+ * does not make that value reachable. */
 bool alqi_heap_weak_check(struct alqi_domain *d, alq_value block,
                           enum alqi_heap_weak_kind kind, uintptr_t field);
 

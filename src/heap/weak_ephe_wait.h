@@ -1,13 +1,14 @@
 /* weak_ephe_wait.h -- which ephemerons wait for which block to be marked
  *
- * For chains in no order, of which each pass (weak_ephe.h) would find a few: a
- * pass that notes who waits for what can look at those at once when the datum
- * of another is marked, or what its first fields lead to.  What it does not
- * find, the next pass does: nothing rests on this but the time it takes.
+ * For chains in no order, of which each pass (weak_ephe.h) would find a few.  A
+ * pass notes each ephemeron under the key that it waits for.  When the datum of
+ * another ephemeron is marked, or what the datum's first fields lead to, the
+ * pass looks at once at the ephemerons that wait for that block.  The next pass
+ * finds what this one misses: the table saves time alone.
  *
- * A table with open addressing, made as large as it will get; nothing is taken
- * out of it, a place whose waiters were taken stays its block's.  Blocks of the
- * same 256 bytes have neighbouring places: chains often follow the order in
+ * A table with open addressing, made as large as it will get.  No entry is
+ * removed: a place stays its block's after its waiters were taken.  Blocks of
+ * the same 256 bytes have neighbouring places: chains often follow the order in
  * which their keys were made, and then one fetch serves several of them.
  *
  * .inv.table  While the table is looked up, its size is a power of two, and at

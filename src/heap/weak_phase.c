@@ -15,7 +15,8 @@
 #include "heap/major_mark.h"
 #include "heap/weak.h"
 
-/* Of those that ended the slots stay, with nothing in them. */
+/* Each domain of the heap, ended ones too: their structs stay, with nothing in
+ * them. */
 #define EACH_DOMAIN(heap, of, i)                                               \
     for (i = 0; i < (heap)->n_slots && (of = (heap)->domains[i], true); i++)
 
@@ -111,7 +112,7 @@ alqi_heap_weak_phase_work(struct alqi_domain *of, size_t budget_words)
         if (done < budget_words && !alqi_heap_mark_is_done(of))
             done += alqi_heap_mark(of, budget_words - done);
     }
-    /* .inv.todo: who does less than the budget is done. */
+    /* .inv.todo: a domain that does less than the budget is done. */
     ALQI_ASSERT(done >= budget_words || alqi_heap_mark_is_done(of));
     return done;
 }

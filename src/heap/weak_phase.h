@@ -34,8 +34,8 @@ alqi_heap_weak_phase_is_cleaning(const struct alqi_domain *d)
 void alqi_heap_weak_phase_begin_stw(struct alqi_heap *heap);
 void alqi_heap_weak_phase_begin_share_stw(struct alqi_domain *of);
 
-/* The work of the phase, by who holds the domain: if less is done than was
- * asked for, it is done with it. */
+/* Does up to budget_words of the phase's work, by the holder of the domain.  If
+ * less is done than was asked for, the domain is done. */
 size_t alqi_heap_weak_phase_work(struct alqi_domain *of, size_t budget_words);
 
 /* Nobody has any work: goes on to the next step that gives some domain work
@@ -50,7 +50,8 @@ void alqi_heap_weak_phase_promote_stw(struct alqi_domain *self,
 bool alqi_heap_weak_phase_is_recent(const struct alqi_domain *of);
 void alqi_heap_weak_phase_after_minor_stw(struct alqi_domain *of);
 
-/* The domain ends, with nothing young: what it leaves, who takes it over. */
+/* The domain ends, with nothing young: _leave puts what it has into *o, and the
+ * domain that adopts *o takes it over. */
 void alqi_heap_weak_phase_leave(struct alqi_domain *d,
                                 struct alqi_heap_orphan *o);
 void alqi_heap_weak_phase_adopt(struct alqi_domain *d,

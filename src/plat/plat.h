@@ -66,7 +66,8 @@ bool alqi_plat_barrier_all(void);
  * where nothing can be written, SIGPIPE or SIGXFSZ, is never delivered. */
 int alqi_plat_write_sigsafe(int fd, const void *bytes, size_t n_bytes);
 
-/* The same of `text` to stderr; errno is preserved. */
+/* Writes `text` to stderr as alqi_plat_write_sigsafe does; errno is preserved.
+ */
 void alqi_plat_say_sigsafe(const char *text, size_t n_bytes);
 
 /* One turn of waiting for what another thread is about to do: a pause, and now

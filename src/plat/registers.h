@@ -4,12 +4,13 @@
 
 #include <stdint.h>
 
-/* Of x86-64 six, of aarch64 x19 to x30 and the low halves of v8 to v15. */
+/* Words of the copy: x86-64 fills six, aarch64 x19 to x30 and the low halves of
+ * v8 to v15. */
 enum { ALQI_PLAT_REGISTERS = 20 };
 
-/* Copies them, which setjmp would not do plainly.  Returns the caller's stack
- * pointer.  What the caller's callers hold is in the copy or at a higher
- * address, for as long as the caller does not return. */
+/* Copies the registers, which setjmp would not do plainly.  Returns the
+ * caller's stack pointer.  What the caller's callers hold is in the copy or at
+ * a higher address, for as long as the caller does not return. */
 uintptr_t alqi_plat_registers(uintptr_t registers[ALQI_PLAT_REGISTERS])
     __attribute__((visibility("hidden")));
 

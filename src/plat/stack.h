@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Its lowest address, and the one behind it; false on a stack that is not the
- * one the thread began with, or when the system does not say.  A thread's first
- * call may call malloc. */
+/* The lowest address of the calling thread's stack, and the one behind its
+ * highest.  False on a stack that is not the one the thread began with, or when
+ * the system does not say.  A thread's first call may call malloc. */
 bool alqi_plat_stack_bounds(uintptr_t *start, uintptr_t *end);
 
-/* Bytes in use, and bytes that there are for it; 0 and 0 where the bounds are
- * not known. */
+/* Bytes of the stack in use, and bytes that there are for it; 0 and 0 where the
+ * bounds are not known. */
 void alqi_plat_stack(uintptr_t *used_bytes, uintptr_t *all_bytes);
 
 #endif

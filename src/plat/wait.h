@@ -6,21 +6,22 @@
 
 #include <stdint.h>
 
-/* Returns at once when the word does not hold `value`; else when it was woken,
- * or for no reason: look again.  errno is preserved. */
+/* Sleeps while the word holds `value`: returns at once when it holds another,
+ * else when it was woken, or for no reason: look again. errno is preserved. */
 void alqi_plat_sleep(uint32_t *word, uint32_t value);
 
-/* The same, or until alqi_plat_mono_ns_sigsafe() is `until_ns`. */
+/* Sleeps as alqi_plat_sleep, or until alqi_plat_mono_ns_sigsafe() is
+ * `until_ns`. */
 void alqi_plat_sleep_until(uint32_t *word, uint32_t value, uint64_t until_ns);
 
 /* Wakes up to n of those that sleep on the word.  errno is preserved. */
 void alqi_plat_wake(uint32_t *word, unsigned n);
 
-/* Until the word no longer holds `value`: looks for a few microseconds, then
- * sleeps.  Loads are acquire. */
+/* Waits until the word no longer holds `value`: looks for a few microseconds,
+ * then sleeps.  Loads are acquire. */
 void alqi_plat_wait_while(uint32_t *word, uint32_t value);
 
-/* Until it holds `value`. */
+/* Waits until the word holds `value`; as alqi_plat_wait_while. */
 void alqi_plat_wait_until(uint32_t *word, uint32_t value);
 
 /* Another thread may have the processor. */

@@ -303,7 +303,7 @@ alqi_preload_config_entry_remove(char **envp)
         variable_remove(at);
 }
 
-/* Of MEMTRACE and MEMTRACE_RATE, which may be "". */
+/* Configures a recording by MEMTRACE and MEMTRACE_RATE, which may be "". */
 static void
 memtrace_settle(const char *path, const char *rate)
 {

@@ -100,8 +100,9 @@ call(long number, const long arg[6])
     return -1;
 }
 
-/* As the library's, but that their arguments have names: it takes as many as
- * there may be, and the kernel looks at those it knows. */
+/* prctl and syscall as the library's, but that their arguments have names: each
+ * call takes as many as there may be, and the kernel looks at those that the
+ * call knows. */
 ALQI_EXPORT int preload_prctl(int option, long a, long b, long c,
                               long d) __asm__("prctl");
 ALQI_EXPORT long preload_syscall(long number, long a, long b, long c, long d,

@@ -488,7 +488,8 @@ alqi_preload_exact_start(void)
     alqi_preload_rearm_all(NULL);
 }
 
-/* Its name once more: most threads get one after their first allocation. */
+/* Announces the thread's name once more: most threads get one after their first
+ * allocation. */
 void
 alqi_preload_exact_thread_end(struct alqi_preload_thread *thread)
 {

@@ -39,8 +39,8 @@ void alqi_preload_exact_alloc(struct alqi_preload_thread *thread,
 /* The block is about to be freed. */
 void alqi_preload_exact_free(const void *block);
 
-/* The same, for a free that waited until the thread left the engine: it is
- * INSIDE still. */
+/* The block is about to be freed, by a free that waited until the thread left
+ * the engine: the thread is INSIDE still. */
 void alqi_preload_exact_free_late(const void *block);
 
 /* The block is about to be reallocated; the second call tells how it went.
@@ -54,8 +54,8 @@ struct alqi_preload_exact_moving {
 /* thread: the caller's, or NULL. */
 struct alqi_preload_exact_moving
 alqi_preload_exact_moves(struct alqi_preload_thread *thread, const void *block);
-/* As realloc(block, size) gave `moved`; if that is a block, its allocation is
- * the thread's next event. */
+/* realloc(block, size) has returned `moved`; if that is a block, its allocation
+ * is the thread's next event. */
 void alqi_preload_exact_moved(struct alqi_preload_exact_moving moving,
                               const void *moved, size_t size_bytes);
 

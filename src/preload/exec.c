@@ -162,7 +162,8 @@ struct call {
     const posix_spawnattr_t *attr;
 };
 
-/* As exec finds it, or as it was given. */
+/* The path of the program to run: as exec finds it, or c->file as it was given.
+ */
 static const char *
 file_find(const struct call *c, char path[ALQI_PLAT_PROGRAM_PATH])
 {

@@ -138,7 +138,8 @@ alqi_preload_file_name(char *out, size_t capacity, const char *pattern)
     return name_expand(out, capacity, pattern, executable, 0);
 }
 
-/* As a recording that stands beside this process's own. */
+/* The name of a heap's recording that stands beside this process's own; false:
+ * none fits, or all are taken. */
 bool
 alqi_preload_heap_name(char *out, size_t capacity)
 {
@@ -457,8 +458,8 @@ file_map(int fd)
     return false;
 }
 
-/* Who records learns by a name that this process has said why it left nothing:
- * a name needs no room. */
+/* Leaves a name that tells `aliquot record` that this process has said why it
+ * has no recording: a name needs no room on the disk. */
 static void
 file_give_up(void)
 {

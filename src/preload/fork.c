@@ -84,7 +84,8 @@ before(void)
     alqi_memprof_fork_prepare();
 }
 
-/* Of the fork that ends now; one that it interrupted is not over. */
+/* Whether the fork that ends now was skipped; a fork that it interrupted is not
+ * over. */
 static bool
 was_skipped(struct alqi_preload_hot *hot)
 {

@@ -154,8 +154,8 @@ tripped_by(const struct alqi_stack_regs *caller, void *block, size_t size_bytes,
         return block;
     }
     if (block == NULL) {
-        /* A failed request is no trial.  A fresh draw keeps the law: had the
-         * words not tripped, the rest of the gap would be as good as new. */
+        /* A failed request is no trial.  A new draw keeps the sampling rate:
+         * the rest of a geometric skip is distributed as a new skip is. */
         if (thread != NULL)
             alqi_preload_rearm(thread);
         else
@@ -202,7 +202,7 @@ tried(void *block, size_t size_bytes)
     return count_down(words) ? tripped(block, size_bytes, words) : block;
 }
 
-/* A mapping's. */
+/* As tried(), for a mapping. */
 void *
 alqi_preload_tried(void *block, size_t size_bytes)
 {
@@ -312,7 +312,7 @@ memalign_slow(void **out, size_t align, size_t size)
     return status;
 }
 
-/* Those that programs live on are each in one line of the cache. */
+/* The functions that programs live on are each in one line of the cache. */
 #define FAST ALQI_EXPORT __attribute__((aligned(64)))
 
 FAST void *
@@ -496,7 +496,7 @@ realloc_exact(void *block, size_t size)
     return p;
 }
 
-/* It frees the block. */
+/* Whether realloc(block, size) frees the block. */
 static inline bool
 is_free(const void *block, size_t size)
 {
@@ -528,7 +528,7 @@ tried_reborn(void *block, size_t size_bytes)
     return count_down(words) ? tripped_reborn(block, size_bytes, words) : block;
 }
 
-/* Its words are counted. */
+/* As realloc_plain(), when the words have tripped the countdown. */
 static ALQI_NOINLINE void *
 realloc_counted(void *block, size_t size)
 {

@@ -53,8 +53,8 @@ alqi_preload_is_rearm_due(int64_t left)
 }
 
 struct alqi_preload_hot {
-    /* Of the calling thread, which alone writes them; but rearm_all writes a
-     * request to left_words. */
+    /* The calling thread alone writes these; but rearm_all writes a request to
+     * left_words. */
     int64_t left_words;                 /* the countdown                    */
     struct alqi_preload_thread *thread; /* NULL before the first trip       */
     bool is_ended;                      /* its last key destructor has run  */
@@ -187,8 +187,8 @@ alqi_preload_unlock(struct alqi_plat_lock *lock, uint32_t was)
  * comes meanwhile is not lost. */
 void alqi_preload_rearm(struct alqi_preload_thread *thread);
 void alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t skip_words);
-/* As arm, for an interval that was drawn before and of which `left` is left;
- * with a re-arm request if there was one, or must be. */
+/* As arm, for an interval that was drawn before and of which `left` words are
+ * left; with a re-arm request if there was one, or must be. */
 void alqi_preload_rest(struct alqi_preload_thread *thread, int64_t left,
                        bool was_rearm_due);
 /* An allocation of so many words passed the countdown while its thread is
@@ -258,7 +258,8 @@ void alqi_preload_begin(void);
 
 /* False until the process is far enough to sample. */
 extern _Atomic(bool) alqi_preload_is_up;
-/* It never will be: threads park at their first allocation. */
+/* True once the process never will sample: threads park at their first
+ * allocation. */
 extern _Atomic(bool) alqi_preload_is_off;
 extern struct alqi_memprof_domain *alqi_preload_domain;
 

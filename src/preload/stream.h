@@ -30,8 +30,9 @@ struct alqi_preload_stream {
 /* Makes the recording if there is none yet; false: no file can be made. */
 bool alqi_preload_stream_file(void);
 
-/* The same; a recording that is made from now on begins at that rate and is
- * named by the pattern `out`, of at most 1023 bytes, or NULL: as configured. */
+/* Makes the recording if there is none yet, at that rate and named by the
+ * pattern `out`, of at most 1023 bytes, or NULL: as configured.  False: no file
+ * can be made. */
 bool alqi_preload_stream_file_of(double rate, const char *out);
 bool alqi_preload_stream_has_file(void);
 

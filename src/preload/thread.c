@@ -216,8 +216,8 @@ alqi_preload_tripped_inside(uint64_t words)
 {
     struct alqi_preload_hot *hot = &alqi_preload_hot;
 
-    /* Not parked: who went in without parking puts nothing back, and this
-     * makes the thread's next allocation outside draw again. */
+    /* Not parked: a thread that went in without parking puts nothing back, and
+     * this makes its next allocation outside draw again. */
     hot->left_words = alqi_preload_with_rearm(hot->left_words + (int64_t)words);
     if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         alqi_preload_count(ALQI_RAW_DROPPED_NESTED, 1);
@@ -231,7 +231,8 @@ alqi_preload_rearm(struct alqi_preload_thread *thread)
     if (thread->hot == NULL)
         return; /* the orphan has no countdown */
     if (thread->memprof.mode != ALQI_MEMPROF_IDLE) {
-        /* Who comes back from the engine must see the generation change. */
+        /* A thread that comes back from the engine must see that the generation
+         * has changed. */
         alqi_preload_hot.left_words =
             alqi_preload_with_rearm(alqi_preload_hot.left_words);
         return;
@@ -279,9 +280,9 @@ alqi_preload_unpark(struct alqi_preload_thread *thread, int64_t left)
     alqi_preload_pending_poll();
 }
 
-/* Of another thread's countdown, which its owner changes without atomics.  A
- * subtraction that comes meanwhile either stands in the countdown with the
- * request, or overwrites the request. */
+/* Requests a re-arm in another thread's countdown, which its owner changes
+ * without atomics.  A subtraction that comes meanwhile either stands in the
+ * countdown with the request, or overwrites the request. */
 static bool
 rearm_request(struct alqi_preload_hot *hot)
 {

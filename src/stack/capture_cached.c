@@ -241,8 +241,8 @@ row_parting(const struct alqi_stack_cache *cache,
     return head->look[0];
 }
 
-/* Whether a offset is that of a return address that may be looked at; beside
- * them there is noise. */
+/* Whether one of the rows that may be looked at has its return address at `at`.
+ * A learnt offset that is at no row is noise. */
 static bool
 is_row(const struct alqi_stack_cache *cache, uintptr_t at)
 {
@@ -348,7 +348,7 @@ head_of_rows(const struct alqi_stack_cache *cache, uintptr_t sp)
     };
 }
 
-/* Its length in the ring, in words. */
+/* The length of a cached stack in the ring, in words. */
 static uint32_t
 words_of(const struct alqi_stack_cached *cached)
 {

@@ -5,8 +5,8 @@
  * (.inv.read) and its scratch rules. */
 #include "stack/unwind_walk.h"
 
-/* As in capture_replay.c: below the null page there is no code to step from; a
- * return address of 0 ends a stack. */
+/* Steps to the caller, with the ends that capture_replay.c has: below the null
+ * page there is no code to step from; a return address of 0 ends a stack. */
 static enum alqi_stack_outcome
 step(struct alqi_stack_walk *w, struct alqi_stack_frame *frame)
 {

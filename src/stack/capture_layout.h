@@ -33,8 +33,9 @@ struct alqi_stack_layout {
                         last ones differed; 0: the next one compares        */
     bool is_whole;   /* the last row is its thread's first frame            */
     bool has_fp;     /* some CFA is computed from a frame pointer           */
-    /* Of each row: its pc; but for the last one, where its return address is,
-     * in words from sp; its rule, of the last one if is_whole. */
+    /* The rows, each with its pc.  All but the last have an offset, from sp to
+     * the return address, in words, and a rule; the last has a rule if
+     * is_whole. */
     uint16_t offset[ALQI_STACK_LAYOUT_FRAMES_MAX + 3];
     uint32_t rule[ALQI_STACK_LAYOUT_FRAMES_MAX];
     uintptr_t pc[ALQI_STACK_LAYOUT_FRAMES_MAX + 3];
@@ -60,7 +61,7 @@ alqi_stack_layout_of(struct alqi_stack_layouts *few, uintptr_t pc, uintptr_t sp)
     struct alqi_stack_layout *l =
         &few->layout[hash >> (32 - ALQI_STACK_LAYOUTS_LOG)];
 
-    /* Its address is computed here, not once more for each field. */
+    /* The layout's address is computed here, not once more for each field. */
     __asm__("" : "+r"(l));
     return l;
 }

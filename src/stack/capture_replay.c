@@ -248,8 +248,8 @@ frames_find(const struct alqi_stack_cache *cache, uint32_t first,
         sp = cfa;
         at = cache->at_slot[alqi_stack_slot_of(ra_at)];
         pc = alqi_arch_code_address(alqi_stack_word(ra_at));
-        /* Its caller is asked for, in the same branch: a frame of the same
-         * size often lies at the same place by chance. */
+        /* The branch asks for the frame's caller, too: a frame of the same size
+         * often lies at the same place by chance. */
         if (ALQI_UNLIKELY(((kept_ra_at[at] ^ ra_at) | (kept_next[at] ^ pc)) ==
                           0) &&
             at >= first && cache->link[at].rule == rule) {

@@ -18,7 +18,7 @@
 
 enum { COUNT_BATCH = 64 }; /* captures between two additions to the counters */
 
-/* Of all threads; relaxed additions, read for statistics only. */
+/* Counters of all threads; relaxed additions, read for statistics only. */
 static struct {
     _Atomic(uint64_t) captures;
     _Atomic(uint64_t) walks;      /* that met no row of the last one */

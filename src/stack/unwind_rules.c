@@ -13,7 +13,8 @@
 #include "stack/elf_module.h"
 #include "stack/unwind_rules.h"
 
-/* Of a REGISTER rule, a return address lies within 24 bits of the CFA. */
+/* RA_OFFSET_*: a return address of a REGISTER rule lies within 24 bits of the
+ * CFA. */
 enum {
     CHAINS = 4096,
     TRIES = 64,

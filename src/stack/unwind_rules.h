@@ -83,8 +83,8 @@ struct alqi_stack_scratch {
     struct alqi_stack_complex complex;
 };
 
-/* Of the process.  Words and rules are added under the lock of unwind_rules.c;
- * rules below an index that a word names are complete. */
+/* The rules of the process.  Words and rules are added under the lock of
+ * unwind_rules.c; rules below an index that a word names are complete. */
 struct alqi_stack_rules {
     _Alignas(64) _Atomic(uint64_t) words[ALQI_STACK_N_WORDS];
     struct alqi_stack_rule rules[ALQI_STACK_N_RULES];

@@ -339,7 +339,7 @@ call(void *arg)
 /* ---- running --------------------------------------------------------------
  */
 
-/* The frame is open: at last it is not. */
+/* Runs the task in its open frame, and closes the frame. */
 static ALQI_GLUE_LEAVABLE enum alq_status
 run_open(struct alqi_glue_call *c, enum alq_status status,
          struct alq_outcome *out)

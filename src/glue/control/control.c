@@ -278,7 +278,7 @@ alqi_glue_control_answer(struct alqi_domain *d)
     bool was;
 
     if (alqi_glue_profiled_is_inside(d)) {
-        /* It is served when the callback has returned. */
+        /* The request is served when the callback has returned. */
         alqi_heap_handshake_request_sigsafe(d);
         return;
     }

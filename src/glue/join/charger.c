@@ -8,9 +8,9 @@
 #include "glue/join/profiler.h"
 #include "heap/domain_thread.h"
 
-/* Of each domain, by its slot; touched by the thread that runs the domain.
- * n_tasks counts frames with a limit of live words; interval_words is the
- * shortest that any of them asked for, valid while n_tasks is not 0. */
+/* The charges of each domain, by its slot; touched by the thread that runs the
+ * domain. n_tasks counts frames with a limit of live words; interval_words is
+ * the shortest that any of them asked for, valid while n_tasks is not 0. */
 static struct {
     unsigned n_tasks;
     uint64_t interval_words;

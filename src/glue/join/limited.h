@@ -16,7 +16,7 @@ struct alqi_glue_limiter {
     uint64_t words;  /* of the thread, while it does not run the domain       */
 };
 
-/* Of the thread that runs d; NULL: no frame is open. */
+/* The limiter of the thread that runs d; NULL: no frame is open. */
 static inline struct alqi_glue_limiter *
 alqi_glue_limiter_of(const struct alqi_domain *d)
 {

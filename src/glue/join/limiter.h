@@ -9,7 +9,8 @@
  * there. */
 void alqi_glue_limiter_start(struct alqi_glue_limiter *l,
                              struct alqi_domain *d);
-/* It has no limits any more; requires that no frame is open. */
+/* The thread of *l has no limits from now on; requires that no frame of it is
+ * open. */
 void alqi_glue_limiter_end(struct alqi_glue_limiter *l);
 
 #endif

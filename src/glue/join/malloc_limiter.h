@@ -23,7 +23,8 @@ struct alqi_glue_malloc_limiter {
     unsigned n_charging;            /* frames */
 };
 
-/* Of the calling thread; NULL: no frame is open, or not one of this copy's. */
+/* The limiter of the calling thread; NULL: no frame is open, or not one of this
+ * copy's. */
 struct alqi_glue_malloc_limiter *alqi_glue_malloc_limiter_of(void);
 
 /* What the calling thread asks of malloc in between is not its task's. */
@@ -49,7 +50,7 @@ enum alq_status
 alqi_glue_malloc_limiter_ready(struct alqi_glue_malloc_limiter *l,
                                const struct alq_limits *limits);
 
-/* Of the subject: malloc_charger.c. */
+/* What the subject calls to charge live words: malloc_charger.c. */
 enum alq_status alqi_glue_malloc_charge_begin(void *limiter,
                                               uint64_t interval_words,
                                               uint64_t seed);

@@ -29,7 +29,8 @@ alqi_glue_profiled_domain(const struct alqi_domain *d)
     return __atomic_load_n(&d->observed.client, __ATOMIC_ACQUIRE);
 }
 
-/* Of the thread that runs the domain; NULL: there is none, or it has none. */
+/* The engine's state of the thread that runs the domain; NULL: no thread runs
+ * it, or the thread has none. */
 static inline struct alqi_glue_profiled *
 alqi_glue_profiled_running(const struct alqi_domain *d)
 {
@@ -38,7 +39,8 @@ alqi_glue_profiled_running(const struct alqi_domain *d)
     return ALQI_LIKELY(thread != NULL) ? thread->observer : NULL;
 }
 
-/* The same; made if need be.  NULL: no memory either. */
+/* The engine's state of the thread that runs the domain, made if the thread has
+ * none; NULL: no thread runs it, or no memory. */
 struct alqi_glue_profiled *alqi_glue_profiled_get(struct alqi_domain *d);
 
 /* Whether the thread that runs the domain is in a callback: it may not leave
@@ -59,7 +61,7 @@ enum alq_status alqi_glue_profiler_start(struct alqi_domain *d);
 /* From now on the program may have call stacks of its own (callstack.h). */
 void alqi_glue_profiler_walks(void);
 
-/* And tasks with limits. */
+/* From now on tasks of the program may have limits. */
 void alqi_glue_profiler_limits(void);
 
 /* ---- profiler_calls.c: the calls of memprof.h for a managed heap, whose

@@ -102,7 +102,7 @@ static const struct alqi_memprof_limits limits = {
     .ends = ends,
 };
 
-/* Of a domain. */
+/* What the engine asks of a domain. */
 static struct alqi_memprof_subject subject = {
     .is_young = is_young,
     .minor_forward = minor_forward,
@@ -457,8 +457,8 @@ domain_end(void *client, struct alqi_domain *d)
         alqi_memprof_domain_end(domain);
 }
 
-/* Who ends what a heap has left, since its domains have ended: an engine domain
- * and thread of their own.
+/* The engine's domain and thread that take what an ended heap has left, after
+ * all domains of the heap have ended.
  *
  * Keeps .inv.last (doc/design/join.md): Entries that no domain has are of
  * `heap`, but between its end and the taking of what it left, under the lock.

@@ -54,7 +54,8 @@ enum state { NONE, STARTING, UNDER_WAY, STOPPING };
 static struct alqi_plat_lock turn = ALQI_PLAT_LOCK(GLUE_TURN); /* of `state` */
 static enum state state;
 static pid_t turn_pid; /* whose they are */
-/* And those before it, over.  Changed by whoever has made it STARTING. */
+/* The latest trace; its `older` leads to those before it, which are over.
+ * Changed by the thread that has made `state` STARTING. */
 static struct trace *latest;
 
 /* ---- arguments ---------------------------------------------------------- */
@@ -458,7 +459,7 @@ sampling_stop(struct trace *t)
     t->is_sampling = false;
 }
 
-/* Of the last profile; samples a word. */
+/* The rate of the last profile; samples a word. */
 static double
 rate_of(struct trace *t)
 {

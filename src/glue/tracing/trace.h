@@ -18,10 +18,10 @@ void alqi_glue_trace_begin(struct alq_domain *d);
  * trace; ALQ_EBUSY: another thread switches it.  Any thread. */
 enum alq_status alqi_glue_trace_pause(void);
 
-/* It goes on, from d and what d spawns on, at that rate; 0: as before.  Other
- * domains may join.  Errors: ALQ_ENOTRUN, and those of alq_memprof_start;
- * *is_busy: another thread switches it, and nothing was done.  By the thread
- * that runs d. */
+/* A paused trace goes on, from d and what d spawns on, at `rate`; 0: at the
+ * rate before the pause.  Other domains may join.  Errors: ALQ_ENOTRUN, and
+ * those of alq_memprof_start.  *is_busy: another thread switches the trace, and
+ * nothing was done.  By the thread that runs d. */
 enum alq_status alqi_glue_trace_resume(struct alq_domain *d, double rate,
                                        bool *is_busy);
 
@@ -48,7 +48,7 @@ bool alqi_glue_trace_look(struct alqi_glue_trace_look *out);
 bool alqi_glue_trace_name(const char *name, const char *program, char *path,
                           size_t n_path);
 
-/* Of alq_trace_start_with: why it failed, errno being `error`. */
+/* Why alq_trace_start_with failed, errno being `error`. */
 const char *alqi_glue_trace_why(enum alq_status status, int error);
 
 #endif

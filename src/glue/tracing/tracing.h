@@ -97,7 +97,8 @@ int alqi_tracing_open(struct alqi_tracing *tracing,
  * been too many. */
 unsigned alqi_tracing_rate_locked(struct alqi_tracing *tracing, double rate);
 
-/* It is over; what can be written is.  0, or the errno of the first failure. */
+/* Ends the tracing: writes what can be written, and closes the file. 0, or the
+ * errno of the first failure. */
 int alqi_tracing_close_locked(struct alqi_tracing *tracing);
 
 /* 0, or errno. */
