@@ -1,3 +1,11 @@
+/* map.c -- open addressing with linear probes
+ *
+ *   no slots --the first key--> SLOTS_MIN --half are used--> twice as many
+ *
+ * .inv.reach  No slot from a key's home to the key's own is empty.  So a
+ *             removal moves later keys into the hole, and leaves no tombstone.
+ *
+ * Keeps .inv.zero: Key 0 stands beside the slots, and counts in n_used. */
 #include <stdlib.h>
 
 #include "base/map.h"
@@ -90,8 +98,7 @@ alqi_base_map_get(const struct alqi_base_map *map, uint64_t key,
     return slot->key != 0;
 }
 
-/* Moves later members of the run into the hole, so that every key stays
- * reachable from its home without passing an empty slot. */
+/* Moves later members of the run into the hole, as .inv.reach requires. */
 static inline void
 hole_close(struct alqi_base_map *map, size_t hole)
 {

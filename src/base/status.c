@@ -1,3 +1,7 @@
+/* status.c -- what a status means, in words for a user; the version
+ *
+ * A table by number.  A number without a row has a text, too, so no caller
+ * has to check. */
 #include <aliquot/status.h>
 
 #include "base/base.h"

@@ -1,4 +1,13 @@
-/* linux.c -- the port contract on Linux, through libc */
+/* linux.c -- the port contract on Linux, through libc
+ *
+ *   FREE --a filter--> FEW_CALLS --the strict mode--> NO_CALLS
+ *
+ * A call that the kernel forbids may end the process.  So a function that
+ * may be called then looks at the confinement first, and does without: pages
+ * come from the reserve, time stands still, a wait is a futex or a spin.
+ *
+ * Once there is a reserve, pages come from it as long as any are left; its
+ * pages are never unmapped.  errno is preserved: malloc calls all of this. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>

@@ -1,4 +1,11 @@
-/* program.c -- see program.h */
+/* program.c -- whether a preload can come into a program: its first bytes
+ *
+ *   "#!"   its interpreter is looked at, SCRIPT_DEPTH_MAX times at most
+ *   ELF    privileged, then width, then machine, then the dynamic linker
+ *   else   OK, as a file that cannot be opened: exec decides
+ *
+ * All memory is on the stack, and all calls are system calls: the caller may
+ * be between vfork and exec. */
 #include <elf.h>
 #include <fcntl.h>
 #include <stdbool.h>

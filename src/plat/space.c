@@ -1,3 +1,12 @@
+/* space.c -- address space on Linux: mmap, mprotect, madvise
+ *
+ *   reserved --commit--> accessible --forbid--> no access, memory kept
+ *                            ^  |                        |
+ *                            |  +--empty--> accessible, zeros
+ *                            +---------commit------------+
+ *
+ * A reservation is larger than asked for by `align`, and both ends are given
+ * back.  Reserved pages cost no memory, and the system does not count them. */
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>

@@ -1,3 +1,11 @@
+/* stack.c -- bounds of the calling thread's stack, asked for once a thread
+ *
+ *   high 0: not asked --first call--> low, high: the bounds
+ *                            '------> low 0, high 1: the system does not say
+ *
+ * The answer is kept, since asking may read /proc and call malloc.  On another
+ * stack, of a signal or a coroutine, the bounds stay and the answer is false.
+ */
 #include <pthread.h>
 #include <stddef.h>
 

@@ -69,6 +69,9 @@ api_start(const struct alq_memprof_config *config,
                               ALQI_MEMPROF_SLOT_USER, config, tracker, out));
 }
 
+/* Starts a profile that the threads which this one creates take over.  Refused
+ * on the orphan's state: a thread without a state of its own creates none that
+ * could be covered. */
 static enum alq_status
 api_tree_start(const struct alq_memprof_config *config,
                const struct alq_tracker *tracker, struct alq_profile **out)
@@ -163,6 +166,8 @@ api_drop(struct alq_profile *profile)
     alqi_preload_bypass_end(was);
 }
 
+/* What a managed heap of this process is to record, and the path of its
+ * recording.  False: the configuration asks for none. */
 static bool
 api_heap_trace(char *path, size_t capacity, double *rate,
                size_t *callstack_frames, uint64_t *seed)

@@ -87,6 +87,8 @@ is_key(const char *pair, size_t n, const char *key)
     return n == strlen(key) && memcmp(pair, key, n) == 0;
 }
 
+/* The n bytes at `text` as a number.  False: not all of them belong to one
+ * number. */
 static bool
 number_parse(const char *text, size_t n, double *value)
 {
@@ -127,6 +129,7 @@ signal_parse(const char *text, size_t n, int *signal)
     return false;
 }
 
+/* The signal that on_limit asks for; 0: a report alone. */
 static bool
 on_limit_parse(const char *text, size_t n, int *signal)
 {
@@ -139,6 +142,7 @@ on_limit_parse(const char *text, size_t n, int *signal)
     return true;
 }
 
+/* Applies a key that has no value; false: unknown. */
 static bool
 word_apply(const char *text, size_t n)
 {
@@ -155,6 +159,8 @@ word_apply(const char *text, size_t n)
     return true;
 }
 
+/* Applies a key of the limits on the process, the last ones that pair_apply()
+ * tries.  False: unknown, or the value is out of range. */
 static bool
 limit_apply(const char *key, size_t n_key, double v)
 {
@@ -172,6 +178,9 @@ limit_apply(const char *key, size_t n_key, double v)
     return true;
 }
 
+/* Applies a key and its value.  The n bytes of the value end at a comma or at
+ * the end of the text, so no number goes on behind them.  False: unknown, or
+ * the value is out of range. */
 static bool
 pair_apply(const char *key, size_t n_key, const char *text, size_t n)
 {
@@ -229,6 +238,8 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
     return true;
 }
 
+/* Applies the text key by key, with a warning for each that does not apply.
+ * `out` comes last, since it takes the rest of the text. */
 static void
 text_parse(const char *text)
 {
@@ -257,6 +268,7 @@ text_parse(const char *text)
 /* ---- the environment -------------------------------------------------------
  */
 
+/* The place in envp of a variable, for variable_remove(); NULL: not set. */
 static char **
 variable_find(char **envp, const char *name)
 {

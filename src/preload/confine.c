@@ -31,6 +31,8 @@ enum {
     MEMORY_BYTES = 16 << 20
 };
 
+/* Reserves room in the recording, and memory, while the process may still map
+ * any (.inv.ready).  Takes less where the disk has less; none is no error. */
 static void
 space_reserve(void)
 {
@@ -81,6 +83,9 @@ confinement_by(long number, const long arg[6])
     return is_filter ? ALQI_PLAT_FEW_CALLS : ALQI_PLAT_FREE;
 }
 
+/* Makes a system call for the program.  Before a call that confines the process
+ * the profiler is confined, since afterwards it could not prepare; if the call
+ * fails, the former state comes back. */
 static long
 call(long number, const long arg[6])
 {

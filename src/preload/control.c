@@ -48,6 +48,8 @@ is_quiet(void)
             hot->thread->memprof.mode == ALQI_MEMPROF_IDLE);
 }
 
+/* Brings the calling thread into the state of .inv.parked and .inv.orphan.
+ * False, with a reply: no memory. quiet_leave() is due in both cases. */
 static bool
 quiet_enter(struct quiet *q, char *reply)
 {
@@ -68,6 +70,8 @@ quiet_enter(struct quiet *q, char *reply)
     return q->orphan != NULL;
 }
 
+/* Undoes quiet_enter() in reverse.  Signals come last: their handlers find the
+ * countdown restored. */
 static void
 quiet_leave(struct quiet *q)
 {
@@ -84,6 +88,8 @@ quiet_leave(struct quiet *q)
 
 /* ---- the reply ----------------------------------------------------------- */
 
+/* The reply to each operation that succeeds: state, rate, counters and file as
+ * one line of wire/side.h. */
 static void
 state_put(char *reply)
 {
@@ -136,6 +142,8 @@ exact_refuse(char *reply)
     return true;
 }
 
+/* Starts the recorder, or gives it another rate.  A recording that is made here
+ * is flagged LATE: it lacks earlier blocks.  False: the reply says why. */
 static bool
 recorder_begin(struct quiet *q, double rate, const char *out, char *reply)
 {
@@ -158,6 +166,9 @@ recorder_begin(struct quiet *q, double rate, const char *out, char *reply)
     return false;
 }
 
+/* Starts the recorder; rate 0: as configured.  `out` names a recording that is
+ * still to be made.  A recorder that samples at that rate goes on undisturbed.
+ */
 static bool
 start(struct quiet *q, double rate, const char *out, char *reply)
 {
@@ -185,6 +196,8 @@ start(struct quiet *q, double rate, const char *out, char *reply)
     return recorder_begin(q, rate, out, reply);
 }
 
+/* Stops the recorder, if it samples.  The recording stays open for the next
+ * start. */
 static bool
 stop(struct quiet *q, char *reply)
 {
@@ -252,6 +265,7 @@ alqi_preload_control_status(char *reply)
 
 /* ---- toggle -------------------------------------------------------------- */
 
+/* Logs the result of a toggle: a signal's sender reads no reply. */
 static void
 toggle_log(bool ok, const char *reply)
 {
@@ -272,6 +286,7 @@ toggle_log(bool ok, const char *reply)
     alqi_preload_log(text);
 }
 
+/* Stops the recorder if it samples, else starts it.  Requires is_quiet(). */
 static void
 toggle(void)
 {

@@ -16,6 +16,8 @@
 
 static void *(*_Atomic real_dlopen)(const char *, int);
 
+/* The mode without RTLD_DEEPBIND (.inv.deep).  Looks up the real dlopen, too,
+ * so that ours is left with nothing but a tail call (.inv.dlopen). */
 static ALQI_NOINLINE int
 mode_without_deepbind(int mode)
 {

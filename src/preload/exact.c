@@ -100,6 +100,8 @@ part_open(struct alqi_preload_exact *x)
             ALQI_RAW_IS_EXACT); /* a forked child's has none yet */
 }
 
+/* Leaves a full chunk and begins the next one of the part's stream.  False: no
+ * space in the recording, and the part keeps the chunk that it has. */
 static ALQI_COLD bool
 turn(struct alqi_preload_exact *x)
 {
@@ -121,6 +123,8 @@ turn(struct alqi_preload_exact *x)
     return true;
 }
 
+/* Writes the thread's name as it stands in x->name.  If there is no space,
+ * is_announced stays as it was. */
 static void
 announce(struct alqi_preload_thread *thread, struct alqi_preload_exact *x)
 {
@@ -135,6 +139,9 @@ announce(struct alqi_preload_thread *thread, struct alqi_preload_exact *x)
     x->is_announced = true;
 }
 
+/* Makes what the part lacks: the recording, the part, a stream of this epoch, a
+ * chunk, the thread's name.  NULL: one of these could not be made, and the next
+ * event tries again. */
 static ALQI_COLD struct alqi_preload_exact *
 ready_slow(struct alqi_preload_thread *thread)
 {
@@ -195,6 +202,8 @@ put_between(struct alqi_preload_thread *thread, uint64_t ticks)
     x->clock_at_ticks = ticks + x->clock_step_ticks;
 }
 
+/* Writes what is due before an event at `ticks`: the switch to ticks, the
+ * clock, resident memory, another name. */
 static inline void
 between(struct alqi_preload_thread *thread, uint64_t ticks)
 {
@@ -253,6 +262,8 @@ path_hash(struct alqi_preload_exact *x, const struct alqi_stack_result *r)
     x->n_path = r->n_frames;
 }
 
+/* The node of a captured stack, added if it is new; 0 and *ok as in
+ * node_here().  Leaves the path of the whole stack (.inv.path). */
 static uint32_t
 node_find(struct alqi_preload_exact *x, const struct alqi_stack_result *r,
           bool *ok)
@@ -301,6 +312,8 @@ node_here(struct alqi_preload_thread *thread, struct alqi_preload_exact *x,
 /* ---- allocations -----------------------------------------------------------
  */
 
+/* Writes an allocation into the chunk that there is; false: the chunk is full.
+ */
 static inline bool
 alloc_try(struct alqi_preload_exact *x, uint64_t ticks, const void *block,
           size_t size_bytes, uint32_t node)
@@ -312,6 +325,8 @@ alloc_try(struct alqi_preload_exact *x, uint64_t ticks, const void *block,
                                      size_bytes, node);
 }
 
+/* Writes an allocation, in the next chunk if this one is full; false: no space.
+ * The caller commits. */
 static inline bool
 alloc_put(struct alqi_preload_thread *thread, uint64_t ticks, const void *block,
           size_t size_bytes, uint32_t node)
@@ -323,6 +338,8 @@ alloc_put(struct alqi_preload_thread *thread, uint64_t ticks, const void *block,
            (turn(x) && alloc_try(x, ticks, block, size_bytes, node));
 }
 
+/* Records a block of the calling thread, which is INSIDE. A block without space
+ * in the recording is counted as dropped. */
 static void
 record(struct alqi_preload_thread *thread, const void *block, size_t size_bytes,
        const struct alqi_stack_regs *regs)
@@ -360,6 +377,8 @@ alqi_preload_exact_alloc(struct alqi_preload_thread *thread, const void *block,
 /* ---- frees -----------------------------------------------------------------
  */
 
+/* Writes a free, in the next chunk if this one is full; false: no space.  The
+ * caller commits. */
 static inline bool
 free_put(struct alqi_preload_thread *thread, uint64_t ticks, const void *block)
 {
@@ -372,6 +391,8 @@ free_put(struct alqi_preload_thread *thread, uint64_t ticks, const void *block)
             alqi_exact_put_free(&x->encoder, ticks, (uintptr_t)block));
 }
 
+/* Records a free on the state of the calling thread, which is INSIDE, or on the
+ * locked orphan.  False: no space, counted as a lost free. */
 static inline bool
 free_record(struct alqi_preload_thread *thread, const void *block)
 {

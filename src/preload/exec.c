@@ -45,6 +45,8 @@ static struct {
 
 static pid_t self; /* the process of this image */
 
+/* Finds the real functions, execve last: run() takes it for a sign that all of
+ * them are known. */
 static void
 real_resolve(void)
 {
@@ -214,6 +216,9 @@ is_disturbed(enum alqi_plat_program program)
            program == ALQI_PLAT_PROGRAM_LIBC;
 }
 
+/* Runs a program with the environment that the table above gives it, and notes
+ * one that cannot be recorded.  The variables lie on this frame's stack
+ * (.inv.child).  Returns where the exec fails, or was a spawn. */
 static ALQI_NOINLINE int
 run_followed(const struct call *c, bool is_self)
 {
@@ -245,6 +250,8 @@ run_followed(const struct call *c, bool is_self)
     return result;
 }
 
+/* Runs a program.  Where neither this image nor its children are followed, or
+ * no file may be looked at, the environment passes untouched. */
 static int
 run(const struct call *c)
 {
@@ -363,6 +370,8 @@ posix_spawnp(pid_t *pid, const char *file,
 
 /* ---- with their arguments in a row --------------------------------------- */
 
+/* The number of arguments, `first` counted and the NULL not.  Leaves `from`
+ * where it is. */
 static size_t
 args_count(va_list from)
 {

@@ -80,6 +80,7 @@ append(char *out, size_t capacity, size_t at, const char *text, size_t n)
     return at + n;
 }
 
+/* Appends a number in decimal as append() does; the new length. */
 static size_t
 append_number(char *out, size_t capacity, size_t at, unsigned long value)
 {
@@ -275,6 +276,8 @@ alqi_preload_file_reserve(size_t bytes)
 
 /* ---- header -------------------------------------------------------------- */
 
+/* Reads at most `capacity` bytes of a file; returns how many, 0 if it cannot be
+ * opened. */
 static size_t
 file_slurp(const char *path, char *out, size_t capacity)
 {
@@ -309,6 +312,7 @@ process_start_ticks(void)
     return p != NULL ? strtoull(p, NULL, 10) : 0;
 }
 
+/* Fills the header of a new recording, which is zeros. */
 static void
 header_fill(struct alqi_raw_header *h, const char *executable, uint32_t flags)
 {
@@ -402,6 +406,8 @@ file_open_memtrace(void)
     return file_open();
 }
 
+/* Creates the recording under the first of the pattern's names that is free.
+ * -1: errno says why. */
 static int
 file_open_new(const char *executable)
 {
@@ -515,6 +521,8 @@ alqi_preload_file_leave(void)
 
 /* ---- chunks -------------------------------------------------------------- */
 
+/* No chunk can be made: the next try comes RETRY_NS later.  Logged once a
+ * recording. */
 static void
 chunk_failed_locked(uint64_t now_ns)
 {

@@ -28,6 +28,8 @@ static _Atomic(uint32_t) fallback_mark = 1;
 
 _Atomic(uint32_t) *alqi_preload_fork_mark = &fallback_mark;
 
+/* Begins .inv.window for the calling thread, but for the locks; `hot` keeps the
+ * countdown and the mode that the thread had. */
 static void
 window_open(struct alqi_preload_hot *hot)
 {
@@ -43,6 +45,7 @@ window_open(struct alqi_preload_hot *hot)
     atomic_signal_fence(memory_order_seq_cst);
 }
 
+/* Ends .inv.window for the calling thread; the locks are given back by then. */
 static void
 window_close(struct alqi_preload_hot *hot)
 {
@@ -68,6 +71,7 @@ is_interrupting(const struct alqi_preload_hot *hot)
             hot->thread->memprof.mode == ALQI_MEMPROF_INSIDE);
 }
 
+/* Takes every lock, in the order of base/rank.h, or none (.inv.skipped). */
 static void
 before(void)
 {
@@ -95,6 +99,7 @@ was_skipped(struct alqi_preload_hot *hot)
     return true;
 }
 
+/* Gives the locks back in reverse order, if `before` took them. */
 static void
 after_in_parent(void)
 {
@@ -107,6 +112,9 @@ after_in_parent(void)
     window_close(&alqi_preload_hot);
 }
 
+/* Lets the child start over without the parent's threads, streams and
+ * recording. is_prepared: the locks are held, so the tables are whole; else
+ * they are forgotten. */
 static void
 child_restart(bool is_prepared)
 {

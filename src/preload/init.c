@@ -99,6 +99,8 @@ is_startable(void)
     return alqi_preload_config.has_control || alqi_preload_config.signal != 0;
 }
 
+/* Starts the profile that fires the probes.  A failure is logged, and the rest
+ * goes on. */
 static void
 probes_start(void)
 {
@@ -110,6 +112,8 @@ probes_start(void)
         alqi_preload_log("no probes: no memory for the profiler's tables");
 }
 
+/* Logs where the recording is and how it becomes a trace: memtrace itself would
+ * have written the trace there. */
 static void
 memtrace_log(void)
 {
@@ -136,6 +140,8 @@ on_exit_mark(void)
     alqi_preload_flag(ALQI_RAW_EXITED);
 }
 
+/* Makes the engine's domain, whose stacks leave out the frames of this library.
+ * False: no memory. */
 static bool
 engine_start(void)
 {
@@ -230,6 +236,8 @@ alqi_preload_begin(void)
     errno = saved;
 }
 
+/* Starts what needs a process that is set up.  An allocation of an earlier
+ * constructor may have begun the rest. */
 __attribute__((constructor)) static void
 start(void)
 {

@@ -39,6 +39,9 @@ pipe_name(char *out, size_t capacity)
                             (int)(slash - path), path) < capacity;
 }
 
+/* Notifies the aliquot that records this process by the recording's name in its
+ * pipe, in one write.  False: no process reads the pipe, or none may be
+ * notified. */
 static bool
 recorder_notify(void)
 {
@@ -63,6 +66,7 @@ recorder_notify(void)
     return put == n;
 }
 
+/* Logs a limit that is reached, where no aliquot was notified. */
 static void
 limit_log(enum alqi_raw_limit_kind kind, const struct alqi_raw_limit *l)
 {
@@ -80,6 +84,8 @@ limit_log(enum alqi_raw_limit_kind kind, const struct alqi_raw_limit *l)
 
 /* ---- a limit is reached -------------------------------------------------- */
 
+/* Writes the sums into the limit's place in the header. at_ns is stored last:
+ * where it is set, the rest is there. */
 static void
 note(struct alqi_preload_thread *thread, enum alqi_raw_limit_kind kind)
 {
@@ -96,6 +102,7 @@ note(struct alqi_preload_thread *thread, enum alqi_raw_limit_kind kind)
     alqi_memprof_leave(&thread->memprof, was);
 }
 
+/* Notes a limit and takes its consequence, which may end the process. */
 static void
 reached(struct alqi_preload_thread *thread, enum alqi_raw_limit_kind kind)
 {

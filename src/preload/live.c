@@ -70,6 +70,8 @@ bits_from(double rate)
     return bits;
 }
 
+/* The alloc callback: adds the block's weight to the sums, and keeps the weight
+ * as user data (.inv.estimate).  `rate` has the bits of the profile's rate. */
 static int
 on_alloc(void *rate, const struct alq_allocation *a, uintptr_t *data)
 {

@@ -37,6 +37,8 @@ count_down(uint64_t words)
     return ALQI_UNLIKELY(left < 0);
 }
 
+/* Passes a sampled block to the engine, whose next skip becomes the countdown.
+ * words_after: words of the block after the sampled one.  Keeps errno. */
 static void
 sample(struct alqi_preload_thread *thread, void *block, size_t size_bytes,
        uint64_t words_after, const struct alqi_stack_regs *caller)
@@ -191,6 +193,7 @@ tripped(void *block, size_t size_bytes, uint64_t words)
     return tripped_by(&caller, block, size_bytes, words);
 }
 
+/* Counts the words of a block that the allocator has given already. */
 static inline void *
 tried(void *block, size_t size_bytes)
 {
@@ -238,6 +241,8 @@ park(void)
     return left;
 }
 
+/* An allocation whose words have tripped: asks the limit trigger, and allocates
+ * parked, so that the allocator's own calls are not counted again. */
 static ALQI_NOINLINE void *
 sized_slow(size_t size, void *(*const *real)(size_t))
 {
@@ -253,6 +258,7 @@ sized_slow(size_t size, void *(*const *real)(size_t))
     return tripped(block, size, words);
 }
 
+/* As sized_slow(), with an alignment. */
 static ALQI_NOINLINE void *
 aligned_slow(size_t align, size_t size, void *(*const *real)(size_t, size_t))
 {
@@ -268,6 +274,8 @@ aligned_slow(size_t align, size_t size, void *(*const *real)(size_t, size_t))
     return tripped(block, size, words);
 }
 
+/* As sized_slow(), for calloc. bytes: n * size, or SIZE_MAX if that overflows.
+ */
 static ALQI_NOINLINE void *
 calloc_slow(size_t n, size_t size, size_t bytes)
 {
@@ -292,6 +300,8 @@ tripped_status(void *block, size_t size_bytes, uint64_t words)
     return 0;
 }
 
+/* As sized_slow(), for posix_memalign, which returns a status and keeps errno.
+ */
 static ALQI_NOINLINE int
 memalign_slow(void **out, size_t align, size_t size)
 {
@@ -423,6 +433,8 @@ free(void *block)
 /* ---- realloc ---------------------------------------------------------------
  */
 
+/* Moves a block of the boot arena to the allocator.  The arena frees nothing.
+ */
 static void *
 realloc_boot(void *block, size_t size)
 {
@@ -517,6 +529,7 @@ tripped_reborn(void *block, size_t size_bytes, uint64_t words)
     return block;
 }
 
+/* As tried(), for a block that realloc made. */
 static inline void *
 tried_reborn(void *block, size_t size_bytes)
 {
@@ -554,6 +567,9 @@ realloc_plain(void *block, size_t size)
     return alqi_preload_real.realloc(block, size);
 }
 
+/* Reallocates a block whose filter byte is set: it is tracked, of the arena, or
+ * shares the byte with such a block.  Entries move on the thread's state, or on
+ * the orphan's where the thread has none and can get none. */
 static ALQI_NOINLINE void *
 realloc_slow(void *block, size_t size)
 {

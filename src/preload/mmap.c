@@ -92,6 +92,8 @@ untrack_mapping(void *at)
         alqi_preload_untrack(at);
 }
 
+/* A mapping whose caller is tracked.  MAP_FIXED may replace a mapping at `at`,
+ * which is untracked first. */
 static ALQI_NOINLINE void *
 map_tracked(void *at, size_t n, int protection, int flags, int fd, off_t offset,
             const void *caller)

@@ -44,6 +44,8 @@ bytes_of(unsigned bits)
            (sizeof(struct alqi_preload_node) << bits);
 }
 
+/* An empty table of 2 to the power of `bits` slots.  NULL: beyond the cap, or
+ * no memory; is_full stays set from then on. */
 static struct alqi_preload_nodes *
 table_new_locked(unsigned bits)
 {
@@ -63,6 +65,8 @@ table_new_locked(unsigned bits)
     return t;
 }
 
+/* Adds an entry, which readers may meet at once: its id is stored last.
+ * Requires a free slot, and no other thread that adds. */
 static void
 table_insert(struct alqi_preload_nodes *t, uint64_t hash, uint32_t pc_low,
              uint32_t id)
@@ -110,6 +114,8 @@ table_ready_locked(void)
     return t;
 }
 
+/* Leaves a full chunk and begins the next one; false: no space.  A new chunk
+ * has no modules yet, so put_locked() writes their number again. */
 static bool
 chunk_turn_locked(void)
 {
@@ -148,6 +154,8 @@ put_locked(uint32_t id, uint32_t parent, uintptr_t pc)
     return alqi_exact_put_node(&nodes.encoder, id, parent, pc);
 }
 
+/* Writes a node into the recording, in the next chunk if this one is full, and
+ * commits it; false: no space. */
 static bool
 record_locked(uint32_t id, uint32_t parent, uintptr_t pc)
 {
@@ -159,6 +167,8 @@ record_locked(uint32_t id, uint32_t parent, uintptr_t pc)
     return true;
 }
 
+/* Adds a node to the recording, then to the table (.inv.node). 0: no space, no
+ * table, or no id is left. */
 static uint32_t
 add_locked(uint32_t parent, uintptr_t pc, uint64_t hash)
 {
@@ -194,6 +204,7 @@ alqi_preload_nodes_add(const uintptr_t *frames, uint32_t n_frames,
     return id;
 }
 
+/* Unmaps a table and all older ones, which no thread reads any more. */
 static void
 tables_unmap_locked(struct alqi_preload_nodes *t)
 {

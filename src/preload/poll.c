@@ -103,6 +103,8 @@ alqi_preload_poll_rss(uint64_t now_ns)
     return rss_read();
 }
 
+/* Writes the resident memory if a reading is due.  One that finds no space is
+ * lost. */
 static void
 rss_put(struct alqi_preload_stream *s, uint64_t now_ns)
 {

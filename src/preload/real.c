@@ -99,6 +99,7 @@ boot_malloc(size_t size)
                                      : boot_alloc(BOOT_ALIGN, size);
 }
 
+/* The stand-in of calloc, which dlsym may call while resolve() runs. */
 static void *
 boot_calloc(size_t n, size_t size)
 {
@@ -128,6 +129,7 @@ boot_aligned_alloc(size_t align, size_t size)
                : boot_alloc(align, size);
 }
 
+/* The stand-in of posix_memalign, which returns a status. */
 static int
 boot_posix_memalign(void **out, size_t align, size_t size)
 {
@@ -142,6 +144,8 @@ boot_posix_memalign(void **out, size_t align, size_t size)
     return 0;
 }
 
+/* The stand-in of realloc.  A block that comes while resolve() runs is of the
+ * arena. */
 static void *
 boot_realloc(void *block, size_t size)
 {
@@ -232,6 +236,8 @@ next_or(const char *name, void *otherwise)
     return p != NULL ? p : otherwise;
 }
 
+/* Finds the functions of the program's allocator and replaces all stand-ins at
+ * once.  Aborts where one is missing that cannot be made from another. */
 static void
 resolve(void)
 {

@@ -242,6 +242,8 @@ alloc_put_after(struct alqi_preload_thread *thread,
     return false;
 }
 
+/* Writes an allocation into the chunk that there is; false: the chunk is full.
+ * Most allocations need no mark before them. */
 static inline bool
 alloc_put_once(struct alqi_preload_thread *thread,
                const struct alq_allocation *a, double rate, uint64_t now_ns,
@@ -255,6 +257,8 @@ alloc_put_once(struct alqi_preload_thread *thread,
     return alloc_put_after(thread, a, rate, now_ns, n_shared);
 }
 
+/* Writes an allocation, in the next chunk if this one is full; false: no space.
+ * A new chunk has no stack to share frames with (.inv.share). */
 static bool
 alloc_put(struct alqi_preload_thread *thread, const struct alq_allocation *a,
           double rate, uint64_t now_ns)
@@ -288,6 +292,8 @@ rate_from_arg(void *arg)
     return rate;
 }
 
+/* The alloc callback.  A block without space in the recording is counted and
+ * dropped; the others keep their place in it as user data. */
 static int
 on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
 {
@@ -319,6 +325,8 @@ on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
     return ALQ_TRACK_KEEP;
 }
 
+/* Writes the free of a recorded block by its user data.  The parent's blocks
+ * are in another recording: their frees are counted alone. */
 static void
 free_put(struct alqi_preload_thread *thread, uintptr_t data)
 {
@@ -346,6 +354,8 @@ free_put(struct alqi_preload_thread *thread, uintptr_t data)
     alqi_preload_poll(thread, now_ns);
 }
 
+/* The dealloc callback.  The free of a block that realloc moves is held back
+ * (.inv.move). */
 static int
 on_dealloc(void *arg, uintptr_t data)
 {
@@ -441,6 +451,8 @@ most_rate_raise(double rate)
         continue;
 }
 
+/* Makes the recording if there is none; false: no file can be made.  A new
+ * recording has all modules announced to it. */
 static bool
 file_begin(double rate, const char *out)
 {

@@ -23,6 +23,7 @@ static _Atomic(bool) is_closed_for_good;
 
 /* ---- hooks --------------------------------------------------------------- */
 
+/* Executes a request; the reply is in `text`.  False: refused, or failed. */
 static bool
 execute(const struct alqi_request *r, char text[ALQI_CONTROL_TEXT_BYTES])
 {
@@ -39,6 +40,8 @@ execute(const struct alqi_request *r, char text[ALQI_CONTROL_TEXT_BYTES])
     }
 }
 
+/* The socket's name, by the configured pattern: a forked child expands it anew.
+ */
 static bool
 socket_name(const char *pattern, char name[ALQI_CONTROL_NAME_BYTES])
 {
@@ -63,6 +66,7 @@ thread_begin(void)
     alqi_preload_hot.is_ended = true; /* .inv.unsampled */
 }
 
+/* Logs that the socket cannot be served; errno says why. */
 static void
 failed(void)
 {

@@ -52,6 +52,8 @@ typedef int posix_create_fn(pthread_t *, const pthread_attr_t *,
                             void *(*)(void *), void *);
 typedef int c11_create_fn(thrd_t *, thrd_start_t, void *);
 
+/* The real function `name`, looked up once.  Threads that look it up at the
+ * same time store the same address. */
 static void *
 real(void *_Atomic *known, const char *name)
 {
@@ -123,6 +125,8 @@ pool_add_locked(struct spawned *b)
     spawns.pool = b;
 }
 
+/* Adds a page of records to the pool, for good; false: no memory.  Called as
+ * spawns_lock() requires. */
 static bool
 pool_grow(struct alqi_preload_thread *thread)
 {
@@ -138,6 +142,8 @@ pool_grow(struct alqi_preload_thread *thread)
     return true;
 }
 
+/* Puts a record with the creator's profiles on the list; NULL: the pool is
+ * empty. */
 static struct spawned *
 list_new_locked(const struct alqi_preload_thread *creator)
 {
@@ -156,6 +162,8 @@ list_new_locked(const struct alqi_preload_thread *creator)
     return b;
 }
 
+/* Moves a record from the list to the pool.  Its profiles have been adopted, or
+ * dropped. */
 static void
 list_remove_locked(struct spawned *b)
 {
@@ -180,6 +188,9 @@ count_lost(struct alqi_preload_thread *creator)
     alqi_memprof_trees_drop(&creator->memprof, &trees, true);
 }
 
+/* The record for a thread that `creator`, the caller, is about to create.
+ * NULL: the thread takes over nothing; where that is for want of memory, it is
+ * counted. */
 static ALQI_NOINLINE struct spawned *
 spawn_of(struct alqi_preload_thread *creator, struct beginning beginning)
 {
@@ -225,6 +236,7 @@ spawn_end(struct alqi_preload_thread *thread, struct spawned *b)
     spawns_unlock(thread, was);
 }
 
+/* No thread was created: the creator lets go of the record and its profiles. */
 static void
 spawn_failed(struct spawned *b)
 {
@@ -238,6 +250,9 @@ spawn_failed(struct spawned *b)
 
 /* ---- in the new thread --------------------------------------------------- */
 
+/* Runs first in the new thread: takes over what the record has, frees the
+ * record, and returns the thread's beginning.  A thread without a state takes
+ * over nothing, which is counted. */
 static ALQI_NOINLINE struct beginning
 take_over(struct spawned *b)
 {

@@ -71,6 +71,8 @@ alqi_preload_stream_has_file(void)
 
 /* ---- the pool ------------------------------------------------------------ */
 
+/* A new stream, in pages that are never unmapped.  NULL: no memory, or all
+ * numbers are used. */
 static struct alqi_preload_stream *
 carve_locked(void)
 {
@@ -93,6 +95,7 @@ carve_locked(void)
     return s;
 }
 
+/* A stream from the pool, or a new one; NULL: none can be made. */
 static struct alqi_preload_stream *
 take(void)
 {

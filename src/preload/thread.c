@@ -67,6 +67,8 @@ depth_frames(void)
     return depth != 0 ? depth : 1;
 }
 
+/* Maps a state, its capture cache and its frames as one piece of zeros, which
+ * is never unmapped: the pool keeps it. */
 static struct alqi_preload_thread *
 state_map(void)
 {
@@ -83,6 +85,7 @@ state_map(void)
     return thread;
 }
 
+/* Makes a state ready for a new thread, whatever thread had it before. */
 static void
 state_open(struct alqi_preload_thread *thread)
 {
@@ -113,6 +116,7 @@ list_insert_locked(struct alqi_preload_thread *thread)
     threads.list = thread;
 }
 
+/* Takes a state off the list (.inv.list). */
 static void
 list_remove_locked(struct alqi_preload_thread *thread)
 {
@@ -126,6 +130,8 @@ list_remove_locked(struct alqi_preload_thread *thread)
     thread->next = thread->prev = NULL;
 }
 
+/* A state from the pool, or a new one, with a number that no other thread has
+ * had; NULL: no memory. */
 static struct alqi_preload_thread *
 state_take(void)
 {
@@ -296,6 +302,8 @@ rearm_request(struct alqi_preload_hot *hot)
     return true;
 }
 
+/* Requests a re-arm of each thread that has not seen the generation
+ * (.inv.rearm).  True: no thread was left without a request. */
 static bool
 rearm_round_locked(uint32_t generation)
 {
@@ -425,6 +433,8 @@ alqi_preload_thread_attach(void)
     return thread;
 }
 
+/* Ends a thread: its entries go to the orphan, its state to the pool.  Signal
+ * handlers find the thread parked, then without a state. */
 static void
 thread_end(struct alqi_preload_thread *thread)
 {

@@ -102,6 +102,7 @@ alqi_arch_is_call(const uint8_t *end)
     return code >> 26 == 0x25 || (code & 0xFEFFF000) == 0xD63F0000;
 }
 
+/* Offset from the trampoline's stack pointer; negative when not saved. */
 static inline int
 alqi_arch_saved_at(unsigned reg)
 {

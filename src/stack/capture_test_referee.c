@@ -13,6 +13,8 @@ struct trace {
     int n_skipped;
 };
 
+/* A visitor of _Unwind_Backtrace: notes the pc of each frame but the referee's
+ * own, up to t->max. */
 static _Unwind_Reason_Code
 frame(struct _Unwind_Context *context, void *arg)
 {

@@ -22,6 +22,8 @@ static node *const nodes[8] = {plain,  saving, aligned, variable,
 
 #define KEEP(x) __asm__ volatile("" : "+r"(x) : : "memory")
 
+/* Goes down by a function that the path's bits choose, and now and then by a
+ * second one, so that walks meet frames that have changed below others. */
 static __attribute__((noinline)) unsigned
 descend(const struct way *w, unsigned depth)
 {
@@ -79,6 +81,7 @@ aligned(const struct way *w, unsigned depth)
     return n + (wide[0] != (char)depth);
 }
 
+/* A frame of a size that the path chooses: the CFA needs a frame pointer. */
 static __attribute__((noinline)) unsigned
 variable(const struct way *w, unsigned depth)
 {
@@ -92,6 +95,7 @@ variable(const struct way *w, unsigned depth)
     return n + (p[bytes - 1] != (char)depth);
 }
 
+/* A frame of some 3000 bytes. */
 static __attribute__((noinline)) unsigned
 large(const struct way *w, unsigned depth)
 {

@@ -223,6 +223,8 @@ shifted(uint8_t op, uint64_t x, uint64_t by)
     }
 }
 
+/* DW_OP_div, which is signed, or DW_OP_mod, which is not.  A quotient that does
+ * not exist makes the expression bad. */
 static uint64_t
 divided(struct machine *m, uint8_t op, uint64_t x, uint64_t y)
 {

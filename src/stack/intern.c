@@ -78,6 +78,8 @@ slots_bytes(size_t n)
     return sizeof(struct slots) + n * sizeof(uint32_t);
 }
 
+/* An empty table of n slots, a power of two, counted in the memory of t; NULL:
+ * no memory. */
 static struct slots *
 slots_new(struct alqi_stack_table *t, size_t n)
 {

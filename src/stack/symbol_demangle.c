@@ -22,6 +22,8 @@ struct output {
     char text[OUTPUT_BYTES];
 };
 
+/* libiberty's callback: appends a piece of the name.  Leaves the demangler
+ * where the buffer is full, since the callback cannot refuse. */
 static void
 output_take(const char *text, size_t bytes, void *opaque)
 {

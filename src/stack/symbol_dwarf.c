@@ -77,6 +77,8 @@ opened_make(struct opened *o, struct alqi_symbol_elf *elf)
     return false;
 }
 
+/* Adds a unit, which has no split part as long as none is found; false: no
+ * memory, or too many units. */
 static bool
 unit_add(struct alqi_symbol_dwarf *d, const Dwarf_Die *die)
 {
@@ -266,6 +268,7 @@ name_find(Dwarf_Die die, struct alqi_symbol_location *location)
     }
 }
 
+/* The number that an attribute has; 0: none, or more than 32 bits. */
 static uint32_t
 number_of(Dwarf_Die *die, unsigned name)
 {

@@ -345,6 +345,8 @@ row_add(struct program *p)
     return true;
 }
 
+/* Moves the row's address on.  An instruction has up to max_ops operations;
+ * with one, as nearly everywhere, operations count instructions. */
 static void
 address_advance(struct program *p, uint64_t operations)
 {

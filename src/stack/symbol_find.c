@@ -208,6 +208,7 @@ struct altlink {
     size_t id_bytes;
 };
 
+/* A visitor of each_dir(): opens dwz's file by its build-id. */
 static bool
 shared_by_id(struct search *s, const char *dir, const void *arg)
 {
