@@ -10,7 +10,7 @@
  * A lock gets its rank where the lock is made (ALQI_PLAT_LOCK, plat/plat.h).
  * A guard of a program (glue/api/guard.c) has none: the program holds it over
  * calls of its own.  Nor has the turn of a domain's thread, held as long as the
- * thread runs the domain: who waits for it comes through a poll, which has the
+ * thread runs the domain: a thread that waits for it polls, which has the
  * rank of a stop.  Waits for words that another thread is about to store, as
  * in a promotion, are no locks.
  * From chk on each thread records the ranks that it holds, and a lock taken out
@@ -26,8 +26,8 @@
     X(HEAP_STARTS, "domain.c starts: no user of the heap comes")               \
     /* glue: gc_trace calls the heap */                                        \
     X(GLUE_RECORDER, "gc_trace.c recorder_lock: the recorder under way")       \
-    /* heap: a stop is a row, too: who waits for one, or parks in one, holds   \
-     * no lock of a later row, since the stop's work takes those */            \
+    /* heap: a stop is a row, too: a thread that waits for one, or parks in    \
+     * one, holds no lock of a later row: the stop's work takes those */       \
     X(HEAP_STOP, "stop.c lock: a stop of the world; a domain that starts")     \
     X(HEAP_NOGC, "stop.h nogc: a section in which nothing is collected")       \
     X(HEAP_OPENING, "minor_state.h room_lock: memory for a minor heap")        \

@@ -43,8 +43,9 @@ void alqi_heap_final_visit_due(struct alqi_domain *d,
                                void (*visit)(void *arg, alq_value *slot),
                                void *arg);
 
-/* The pass of the heap's step begins; false: there is nothing to do.
- * Then it is done, by who holds the domain; 0: it is over. */
+/* The pass of the heap's step begins; false: there is nothing to do.  The
+ * holder of the domain then does the pass by slices, each of which returns the
+ * words of its work; 0: the pass is over. */
 bool alqi_heap_final_pass_begin_stw(struct alqi_domain *d);
 size_t alqi_heap_final_pass(struct alqi_domain *d, size_t budget_words);
 

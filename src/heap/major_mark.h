@@ -33,8 +33,8 @@ alqi_heap_mark_is_done(const struct alqi_domain *d)
 }
 
 /* n_busy counts the domains that are not done with the work of the phase:
- * sweeping, then marking.  By who holds the domain: not done before there is
- * work, done when there is none. */
+ * sweeping, then marking.  The holder of the domain counts it: not done before
+ * there is work, done when there is none. */
 static inline void
 alqi_heap_mark_undone(struct alqi_domain *d)
 {

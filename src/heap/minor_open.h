@@ -13,7 +13,8 @@
  * closed.  False: memory is short, or, with young.is_fragmented, retained
  * blocks leave no room for it. */
 bool alqi_heap_open_minor(struct alqi_domain *d, unsigned n);
-/* Out of stops, by who runs the domain: the one that was emptied. */
+/* Opens the minor heap that the domain has emptied out of stops; by the thread
+ * that runs the domain. */
 void alqi_heap_reopen_minor(struct alqi_domain *d);
 /* The domain ends, nothing in it is young: what was promised stays so until the
  * next collection if others have taken of it (.inv.quota). */

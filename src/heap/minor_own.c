@@ -94,7 +94,7 @@ alqi_heap_own_is_mine(struct alqi_domain *self, struct alqi_domain *of)
 void
 alqi_heap_own_end(struct alqi_domain *of)
 {
-    ALQI_ASSERT(!of->own.owns); /* .inv.owned: who is through has shared all */
+    ALQI_ASSERT(!of->own.owns); /* .inv.owned: all has been shared */
     __atomic_store_n(&of->own.copier, FREE, __ATOMIC_RELAXED);
     __atomic_store_n(&of->own.is_called, false, __ATOMIC_RELAXED);
     of->own.owns = false;

@@ -20,7 +20,8 @@
 uintptr_t alqi_heap_quota_open(struct alqi_domain *d, uintptr_t bytes);
 
 /* Another piece for the minor heap, which has too little room; false: none is
- * left, or there is no address space below.  By who runs the domain. */
+ * left, or there is no address space below.  By the thread that runs the
+ * domain. */
 bool alqi_heap_quota_take(struct alqi_domain *d);
 
 /* Bytes that fit in before a collection if other domains take no piece; an

@@ -139,7 +139,7 @@ struct alqi_heap_observed {
     uintptr_t trigger;   /* address, or 0                        */
     uint32_t wants_draw; /* atomic, these two: set by anybody,    */
     uint32_t wants_poll; /* taken by the domain's thread          */
-    const struct alq_thread *drawn_for; /* who ran the domain then   */
+    const struct alq_thread *drawn_for; /* it ran the domain then    */
     void *client;                       /* the client's own state of it */
 };
 

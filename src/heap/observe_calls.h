@@ -119,7 +119,7 @@ void alqi_heap_observed_draw_below(struct alqi_domain *d, uintptr_t start);
 /* Draws anew, if the client has asked for that. */
 void alqi_heap_observed_redraw(struct alqi_domain *d);
 
-/* Does what the client has asked for; not ALQ_OK: who polls has failed. */
+/* Does what the client has asked for; not ALQ_OK: the poll fails with that. */
 enum alq_status alqi_heap_observed_poll(struct alqi_domain *d);
 
 /* So many words from `at` on, if so many are free. */

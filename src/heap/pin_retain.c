@@ -344,7 +344,7 @@ leave_pools(struct alqi_heap *heap, struct alqi_heap_remembered *r)
 
         if (alqi_heap_area_has(&heap->area, (uintptr_t)field) &&
             is_dead(heap, header_in_pool(heap, field)))
-            *field = ALQ_UNIT; /* for those who read all the heap */
+            *field = ALQ_UNIT; /* for visits of the whole heap */
         else
             r->fields[to++] = field;
     }

@@ -90,7 +90,7 @@ alqi_heap_area_kind(const struct alqi_heap_area *area, uintptr_t address)
                            __ATOMIC_RELAXED);
 }
 
-/* Whether pool i is to be read again: it is the caller who does it. */
+/* Whether pool i is to be read again: if so, the caller has taken that on. */
 static inline bool
 alqi_heap_area_overflow_take(struct alqi_heap_area *area, size_t i)
 {

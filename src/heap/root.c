@@ -238,7 +238,7 @@ alqi_heap_transfer_roots_end(struct alqi_heap *heap)
 }
 
 /* Visits the globals alone: transfer roots are in the library's own memory, so
- * who looks for roots on a stack need not see them. */
+ * a search for roots on a stack need not see them. */
 void
 alqi_heap_roots_visit_globals(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
                               void *arg)

@@ -139,7 +139,8 @@ alqi_heap_is_quiet(const struct alqi_domain *d)
     return ALQI_CHECKS >= 1 && !ALQI_HOSTS_OCAML && d->threads.running == NULL;
 }
 
-/* One more, in a stop; who has no domain may read the number at any time. */
+/* Counts one more, in a stop; a thread that has no domain may read the number
+ * at any time. */
 static inline void
 alqi_heap_tick(uint64_t *n)
 {

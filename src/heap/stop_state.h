@@ -7,7 +7,8 @@
 struct alqi_domain;
 struct alqi_heap_stop_work;
 
-/* Who may touch the collector's data of a domain (.inv.own). */
+/* A domain's state, which says which thread may touch the collector's data of
+ * the domain (.inv.own). */
 enum alqi_heap_domain_state {
     ALQI_HEAP_VACANT,      /* the slot has no domain */
     ALQI_HEAP_STARTING,    /* the holder of the lock of stops sets it up */

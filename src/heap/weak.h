@@ -67,11 +67,11 @@ alqi_heap_weak_replace(alq_value block, uintptr_t field, alq_value old,
                                        __ATOMIC_RELAXED);
 }
 
-/* .inv.emptying  Of an ephemeron with a dead key the data are emptied by who
- *                put this word, a static block that no program has, in the
- *                key's place.  The others wait until it is gone: then nobody
- *                is about to empty, and what a program sets stays, were it the
- *                same as before (tests/models/ephe.pml). */
+/* .inv.emptying  Of an ephemeron with a dead key the data are emptied by the
+ *                thread that put this word, a static block that no program has,
+ *                in the key's place.  The others wait until it is gone: then
+ *                nobody is about to empty, and what a program sets stays, were
+ *                it the same as before (tests/models/ephe.pml). */
 extern const uintptr_t alqi_heap_weak_emptying[2]
     __attribute__((visibility("hidden")));
 #define ALQI_HEAP_WEAK_EMPTYING ((alq_value)&alqi_heap_weak_emptying[1])

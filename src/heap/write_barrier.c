@@ -76,7 +76,7 @@ alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block, uintptr_t i,
 }
 
 /* Sets the colour of new old blocks and the inline barrier's bound, after a
- * change of phase or of who runs the domain.
+ * change of phase or of the thread that runs the domain.
  *
  * While marking, and, in builds that check, while no thread runs the domain,
  * each store takes the slow part; otherwise those of young values do. */

@@ -1,7 +1,8 @@
 /* wait.c -- sleeping on a word, until it changes or until a moment, and waking
  *
- * Futexes, private to the process.  No state is kept here: who sleeps looks at
- * the word again, since the kernel wakes for other reasons, too. */
+ * Futexes, private to the process.  No state is kept here: a thread that
+ * slept looks at the word again, since the kernel wakes for other reasons, too.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>

@@ -1,6 +1,7 @@
 /* wait.h -- threads wait for a word to change
  *
- * The word is written by atomic stores; who changes it wakes the sleepers. */
+ * The word is written by atomic stores; a thread that changes it
+ * wakes the sleepers. */
 #ifndef ALQI_PLAT_WAIT_H
 #define ALQI_PLAT_WAIT_H
 

@@ -14,7 +14,7 @@
  *                   for good, at no cost.  follow=1 unless said otherwise
  *   control[=NAME]  serve aliquot start, stop, rate, snapshot, status
  *   signal=NAME     that signal starts and stops sampling
- *   probes[=BYTES]  fire USDT probes for who listens, one in so many bytes
+ *   probes[=BYTES]  fire USDT probes for tools, one in so many bytes
  *   limit_live=BYTES, limit_alloc=BYTES   when more is alive, or was allocated,
  *   on_limit=report|kill|SIGNAL           that is said, or the signal sent
  *   limit_notify=0|1                      through a pipe beside the recording

@@ -40,7 +40,7 @@ space_reserve(void)
     size_t bytes = FILE_BYTES;
 
     if (thread != NULL && thread->memprof.mode != ALQI_MEMPROF_IDLE)
-        return; /* a handler: it may have interrupted who holds the lock */
+        return; /* a handler: it may have interrupted the lock's holder */
     while (!alqi_preload_file_reserve(bytes) && bytes > FILE_BYTES_LEAST)
         bytes /= 2;
     (void)alqi_plat_pages_reserve(MEMORY_BYTES, false);

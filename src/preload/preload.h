@@ -300,7 +300,7 @@ struct alqi_preload_config {
     double probes_rate;                    /* samples per word */
     uint64_t limit_bytes[ALQI_RAW_LIMITS]; /* by kind; 0: none */
     int limit_signal;                      /* then; 0: none    */
-    bool has_limit_notify;                 /* who records is to be told */
+    bool has_limit_notify;                 /* through a pipe */
 };
 
 extern struct alqi_preload_config alqi_preload_config;

@@ -106,8 +106,8 @@ alqi_preload_recorder_drops(void)
     drop_add(&nested, past.nested + c.dropped_nested, ALQI_RAW_DROPPED_NESTED);
 }
 
-/* The present profile is about to be a past one.  Who adds meanwhile may add
- * too much or too little; the next addition makes up for it. */
+/* The present profile is about to be a past one.  A thread that adds meanwhile
+ * may add too much or too little; the next addition makes up for it. */
 static void
 drops_count_past(void)
 {

@@ -1,4 +1,4 @@
-/* control.c -- what is asked of the managed heap, and who does it
+/* control.c -- what is asked of the managed heap, and which thread does it
  *
  *                server's thread             a domain's thread
  *    NONE --start, rate: posts--> POSTED --its next allocation--> TAKEN
@@ -90,8 +90,8 @@ is_there(const char *path)
     return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
-/* Relative to the working directory of now: it may change, and who asks stands
- * elsewhere. */
+/* The absolute path of a name, by the working directory of now: the directory
+ * may change, and the client has another one. */
 static bool
 absolute(const char *name, char *path, size_t n)
 {

@@ -6,8 +6,8 @@
  * another has tracked. An engine thread is made when a thread of the heap first
  * needs one (profiler_thread.c).
  *
- * Hooks answer with the engine's call of the same meaning; who calls which, and
- * when, stands in heap/observe.h. Of the process there is one observed heap,
+ * Hooks answer with the engine's call of the same meaning; heap/observe.h says
+ * which is called when.  Of the process there is one observed heap,
  * `profiler`, under its lock. Keeps .inv.inside of doc/design/join.md. */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -596,8 +596,8 @@ forks_watch(void)
 
 /* ---- starting ----------------------------------------------------------- */
 
-/* `last` is for this heap's end, unless it is observed already; returns who is
- * to be ended. */
+/* `last` is for this heap's end, unless the heap is observed already.  Returns
+ * the state that is to be ended. */
 static struct alqi_glue_profiled *
 take_over(struct alqi_heap *heap, struct alqi_glue_profiled *last)
 {

@@ -1,4 +1,4 @@
-/* task.h -- a task's frame, and who has left it [doc/design/limit.md]
+/* task.h -- a task's frame, and how it was left [doc/design/limit.md]
  *
  * Frames are not on the stack: a task that is left by an exception or a longjmp
  * of the program's leaves its frame whole.

@@ -480,8 +480,8 @@ alqi_glue_trace_pause(void)
     return ALQ_OK;
 }
 
-/* The same rate goes on with the same profile; another one needs a new
- * profile. */
+/* At the same rate the same profile goes on; another rate needs a new profile.
+ */
 enum alq_status
 alqi_glue_trace_resume(struct alq_domain *d, double rate, bool *is_busy)
 {
