@@ -3,7 +3,7 @@
  * Every allocated word, header word counted, is sampled with the same
  * probability.  A block with at least one sampled word is tracked: callbacks
  * run when it is allocated, promoted and deallocated, once per event of the
- * block; how many of its words were hit is alq_allocation.n_samples.
+ * block; how many of its words were sampled is alq_allocation.n_samples.
  *
  * A word is 8 bytes.  For a malloc block the words tried are the requested
  * bytes rounded up to words, plus one for the allocator's header.

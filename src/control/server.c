@@ -80,6 +80,7 @@ socket_keep(struct alqi_control_server *s)
     return false;
 }
 
+/* The server's thread, until the socket is closed or lost. */
 static void *
 thread_run(void *arg)
 {
@@ -120,6 +121,8 @@ thread_make(struct alqi_control_server *s)
 /* ---- opening and closing --------------------------------------------------
  */
 
+/* Takes the lock with all signals blocked (.inv.state); returns the mask for
+ * state_unlock. */
 static sigset_t
 state_lock(struct alqi_control_server *s)
 {
@@ -138,6 +141,8 @@ state_unlock(struct alqi_control_server *s, const sigset_t *mask)
     pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
+/* Opens the socket and makes the thread.  Otherwise the server is CLOSED, and
+ * errno says why but for ALQ_EINVAL. */
 static enum alq_status
 open_locked(struct alqi_control_server *s)
 {

@@ -84,6 +84,7 @@ log_term(const struct binomial *w, double by)
            (LN_2PI + log(k) + log(miss / w->n)) / 2;
 }
 
+/* Prepares the sums for the tail whose edge is k.  k <= n and interval > 1. */
 static struct binomial
 binomial_of(uint64_t n, uint64_t k, uint64_t interval)
 {
@@ -131,6 +132,9 @@ summed(const struct binomial *w, int step)
     }
 }
 
+/* Integrates the terms, by that of the edge, over `width` from `from` on, by
+ * Gauss's rule; distances are counted from the edge, in the direction of
+ * `step`. */
 static double
 panel(const struct binomial *w, double from, double width, int step)
 {
@@ -151,6 +155,9 @@ panel(const struct binomial *w, double from, double width, int step)
     return sum * width / 2;
 }
 
+/* summed() by an integral: where thousands of terms count and neighbours hardly
+ * differ.  The half and the slope's twelfth are Euler and Maclaurin's
+ * correction of a sum's end. */
 static double
 integrated(const struct binomial *w, int step)
 {

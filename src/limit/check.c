@@ -26,6 +26,8 @@ alqi_limit_frame_reach(struct alqi_limit_frame *f, enum alq_limit_cause cause)
     f->thread->quiet_until = 0; /* the grace was another frame's */
 }
 
+/* Collects and gives memory back.  If less than a share of the limit is free
+ * then, the task allocates as much before it causes the next one. */
 static void
 shrink(struct alqi_limit_frame *f)
 {
@@ -105,6 +107,8 @@ is_time_over(struct alqi_limit_frame *f)
     return false;
 }
 
+/* Whether the processor time is used up.  If the alarm came before that, since
+ * the thread did not run all the time, the alarm is set anew. */
 static bool
 is_cpu_over(struct alqi_limit_frame *f)
 {

@@ -89,6 +89,8 @@ unwinds(const struct alqi_limit_thread *t, const struct alqi_limit_frame *to)
                                  t->subject->may_unwind(t->heap, to));
 }
 
+/* Drops the frames within `to`, innermost first: longjmp will leave them
+ * without a close.  After `unwound` their memory may be reused. */
 static void
 close_inner(struct alqi_limit_thread *t, const struct alqi_limit_frame *to)
 {
@@ -101,6 +103,8 @@ close_inner(struct alqi_limit_thread *t, const struct alqi_limit_frame *to)
     }
 }
 
+/* Leaves the task by longjmp to its frame, with clean-ups, roots, masks and
+ * barriers as they were when it was opened.  Does not return. */
 static void
 unwind(struct alqi_limit_thread *t, const struct alqi_limit_frame *to)
 {

@@ -198,6 +198,8 @@ close_sites(struct alqi_limit_frame *f)
         alqi_limit_sites_drop(&f->sites);
 }
 
+/* Fills every member: what each kind of limit has used, by its row in kinds.h,
+ * then the sites. */
 static void
 fill_outcome(const struct alqi_limit_frame *f, enum alq_status task,
              struct alq_outcome *out)

@@ -220,7 +220,8 @@ void alqi_limit_timer_remove(struct alqi_limit_frame *f);
  * process. */
 void alqi_limit_timer_renew(struct alqi_limit_frame *f);
 
-/* Of the calling thread; in a forked child it goes on from where it was. */
+/* Processor time of the calling thread.  In a forked child it goes on from the
+ * value in the parent. */
 uint64_t alqi_limit_cpu_ns(void);
 
 #endif

@@ -81,6 +81,9 @@ sum_with(const struct alqi_limit_thread *t, uint64_t n, uint64_t interval_words)
     return words < NONE - t->sampled_words ? t->sampled_words + words : NONE;
 }
 
+/* Marks every frame whose limit so many sampled words reach.  The frame keeps
+ * the number for its outcome: the thread may not come to count them
+ * (.inv.had). */
 static void
 reach_all(struct alqi_limit_thread *t, uint64_t sampled_words)
 {

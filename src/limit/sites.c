@@ -83,6 +83,8 @@ by_words(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Returns the median of the sites' words.  The table has a site at least, and
+ * no more than ALQI_LIMIT_SITES_MAX. */
 static double
 median_words(const struct alqi_limit_sites *s)
 {
@@ -106,6 +108,8 @@ make_room(struct alqi_limit_sites *s)
     return rebuild(s, s->size, median_words(s));
 }
 
+/* Adds to the site, which is made if need be.  Without memory for a larger
+ * table only the totals have the samples. */
 static void
 put(struct alqi_limit_sites *s, const uintptr_t *frames, size_t n,
     uint64_t samples, double words)
@@ -161,6 +165,7 @@ alqi_limit_sites_drop(struct alqi_limit_sites *s)
 
 /* ---- outcomes ----------------------------------------------------------- */
 
+/* A site as the outcome has it; words were summed as fractions. */
 static struct alq_limit_site
 outcome_site(const struct alqi_limit_site *site)
 {

@@ -54,6 +54,8 @@ rise(uint32_t place, struct alqi_limit_frame *f)
     put(place, f);
 }
 
+/* Puts f at `place`, or below it when children that are due before f have moved
+ * up. */
 static void
 sink(uint32_t place, struct alqi_limit_frame *f)
 {
@@ -73,6 +75,8 @@ sink(uint32_t place, struct alqi_limit_frame *f)
     put(place, f);
 }
 
+/* Takes a frame out of the heap: the last one fills its place, and rises or
+ * sinks from there.  The lock is held. */
 static void
 take_out(struct alqi_limit_frame *f)
 {
@@ -149,6 +153,9 @@ wake_due(uint32_t *n_firsts)
     return next_ns;
 }
 
+/* The timer's thread; ends only if another one was first to serve.  n_firsts is
+ * read under the lock, so that a frame put in before the sleep ends the
+ * sleep. */
 static void *
 run(void *arg)
 {

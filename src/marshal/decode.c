@@ -540,6 +540,8 @@ value_read(struct decoder *c)
 
 /* ---- all ---------------------------------------------------------------- */
 
+/* Doubles the stack of blocks whose fields are still being read; the first one
+ * is in the decoder itself.  False: no memory, which is the call's failure. */
 static ALQI_NOINLINE bool
 stack_grow(struct decoder *c)
 {

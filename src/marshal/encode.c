@@ -102,6 +102,7 @@ shared_put(struct encoder *e, uint64_t back)
 
 /* ---- blocks of bytes ---------------------------------------------------- */
 
+/* A string, in the first form that fits. */
 static bool
 string_put(struct encoder *e, alq_value v)
 {
@@ -158,6 +159,8 @@ doubles_put(struct encoder *e, alq_value v, uint64_t n)
 
 enum { SIZES_BYTES = 12 }; /* u32 and u64 behind the name of a sized kind */
 
+/* The block's own bytes, by its kind's serialise, which fills *size.  A failure
+ * of the writer below it counts, too. */
 static bool
 custom_data_put(struct encoder *e, alq_value v, struct alq_custom_size *size)
 {
@@ -219,6 +222,8 @@ custom_put(struct encoder *e, alq_value v, uint64_t wosize)
 
 /* ---- blocks of values --------------------------------------------------- */
 
+/* Doubles the stack of blocks whose fields are still to be written; the first
+ * one is in the encoder itself. */
 static ALQI_NOINLINE bool
 stack_grow(struct encoder *e)
 {
@@ -235,6 +240,8 @@ stack_grow(struct encoder *e)
     return true;
 }
 
+/* Notes fields to be written.  A list's depth is bounded by limit_depth, not by
+ * the C stack. */
 static bool
 push(struct encoder *e, const alqi_heap_word *next, const alqi_heap_word *end)
 {
@@ -263,6 +270,8 @@ header_put(struct encoder *e, uint64_t wosize, unsigned tag)
     return alqi_marshal_out_code(e->out, ALQI_MARSHAL_BLOCK64, header, 8);
 }
 
+/* A block of values: its header now, its fields as soon as it is the innermost
+ * open block. */
 static bool
 fields_put(struct encoder *e, alq_value v, uint64_t wosize, unsigned tag)
 {

@@ -27,6 +27,7 @@ number_get(struct alq_marshal_in *in, unsigned n)
 
 /* ---- int32 -------------------------------------------------------------- */
 
+/* OCaml's int32, big-endian.  Its size is fixed, so *size is not filled. */
 static enum alq_status
 int32_put(struct alq_marshal_out *out, alq_value block,
           struct alq_custom_size *size)

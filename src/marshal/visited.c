@@ -31,6 +31,8 @@ alqi_marshal_visited_close(struct alqi_marshal_visited *s)
 
 /* ---- pages -------------------------------------------------------------- */
 
+/* Returns the page of the number, made if it is new; NULL: no memory.  Out of
+ * line: `recent` had no answer. */
 static ALQI_NOINLINE struct alqi_marshal_page *
 page_find(struct alqi_marshal_visited *s, uint64_t number)
 {
@@ -84,6 +86,7 @@ pages_begin(struct alqi_marshal_visited *s)
 
 /* ---- both --------------------------------------------------------------- */
 
+/* alqi_marshal_visited_add while one hash table is enough. */
 static enum alqi_marshal_visited_result
 few_add(struct alqi_marshal_visited *s, uintptr_t block, uint64_t *back)
 {

@@ -37,6 +37,8 @@ end(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e, int code)
         alqi_callback_failed(t, e->profile, code);
 }
 
+/* Frees the node of an entry that owes no callback any more, and its saved
+ * stack.  Inline, as each death ends with it. */
 static inline void
 entry_free(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
@@ -81,6 +83,8 @@ age_of(const struct alqi_memprof_entry *e, uint64_t cycle)
                : 0;
 }
 
+/* Fills what a callback sees of the block; its call stack is empty, and `block`
+ * is NULL unless the address is still the block's. */
 static void
 describe(const struct alqi_memprof_entry *e, uint64_t cycle,
          struct alq_allocation *a)

@@ -144,6 +144,8 @@ capture_deep(struct alqi_memprof_thread *t, const struct alqi_stack_regs *regs,
     } while (t->last.truncated && walked_grow(t, most));
 }
 
+/* Unwinds into `last`: with the cache, then deep if the stack passes the
+ * cache's capacity.  A thread without a cache gets no frames. */
 static void
 capture_any(struct alqi_memprof_thread *t, const struct alqi_stack_regs *regs,
             uint32_t most)

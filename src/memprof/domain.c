@@ -50,6 +50,9 @@ alqi_domains_unlock_all(void)
     alqi_plat_unlock(&domains.lock);
 }
 
+/* In an unprepared child, for a thread that is not there: forgets its entries,
+ * nodes and clients, as any of them may be half changed.  The heap may end the
+ * thread later; it is on no list then. */
 static void
 thread_fork_reset(struct alqi_memprof_thread *t)
 {
@@ -124,6 +127,8 @@ alqi_clients_leave(struct alqi_memprof_thread *t)
     armed->is_single = armed->is_immediate = false;
 }
 
+/* Arms the thread for a profile that still samples.  The client's `thin` is the
+ * profile's own rate until arm_locked divides it by the trigger's. */
 static void
 client_add(struct alqi_memprof_thread *t, struct alq_profile *p)
 {
@@ -140,6 +145,8 @@ client_add(struct alqi_memprof_thread *t, struct alq_profile *p)
     c->cell = alqi_profile_cell_take(p, t);
 }
 
+/* Returns the profile whose samples limits are notified of, or NULL: those that
+ * belong to limits, and the count of what is alive, are no choice. */
 static const struct alq_profile *
 highest_rate_of(const struct alqi_memprof_armed *armed)
 {
@@ -169,6 +176,9 @@ is_immediate(const struct alqi_memprof_client *c)
            !alqi_profile_defers(p);
 }
 
+/* Copies slots and thread trees into `armed`, with the serial that the lock
+ * keeps from changing.  The trigger gets the highest rate, each client the
+ * quotient of its own by that (.inv.armed). */
 static void
 arm_locked(const struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
 {
@@ -251,6 +261,9 @@ alqi_memprof_is_sampling(const struct alqi_memprof_domain *domain,
 /* ---- beginning and end ------------------------------------------------------
  */
 
+/* A new domain samples for its parent's profiles, attached to each.  Its `path`
+ * comes from the parent's and its number among the children, so one seed
+ * repeats the draws of a program that creates domains in the same order. */
 static void
 inherit(struct alqi_memprof_domain *d, struct alqi_memprof_domain *parent)
 {
@@ -290,6 +303,8 @@ alqi_memprof_domain_new(const struct alqi_memprof_subject *subject, void *heap,
     return d;
 }
 
+/* Takes an ending domain off the list that fork goes through, before its memory
+ * is unmapped. */
 static void
 unlist(struct alqi_memprof_domain *d)
 {

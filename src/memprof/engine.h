@@ -94,7 +94,7 @@ struct alqi_memprof_trees {
 struct alqi_memprof_armed {
     /* The domain's serial when it was copied; 0: stale, arm before a draw. */
     uint64_t serial;
-    /* Of the trigger, at the highest of the clients' rates. */
+    /* The distribution of the trigger: the highest of the clients' rates. */
     struct alqi_sample_dist dist;
     uint32_t n_clients;
     /* dist.rate is 1. */
@@ -112,7 +112,7 @@ struct alqi_memprof_armed {
         /* The thread's counters in the profile; NULL: it has none. */
         struct alqi_profile_cell *cell;
         struct alqi_sample_dist thin; /* profile's rate / dist.rate */
-        /* Its hooks' gate; NULL: always open. */
+        /* The gate of the profile's hooks; NULL: always open. */
         const volatile unsigned short *gate;
     } client[ALQI_MEMPROF_SLOTS + ALQI_MEMPROF_TREES_MAX];
 };
@@ -179,7 +179,8 @@ struct alqi_memprof_thread {
     struct alqi_memprof_thread *prev_in_domain;
     /* cache->capacity words: a deferred stack while its callback runs. */
     uintptr_t *frames;
-    /* Of the block whose stack the subject walks next, in its request. */
+    /* Words of the request below the block whose stack the subject walks
+     * next. */
     uint64_t words_below;
     /* Room for the subject's walk and for deep captures; only grows. */
     uintptr_t *walked;
@@ -265,6 +266,8 @@ alqi_memprof_enter(struct alqi_memprof_thread *thread)
     return was;
 }
 
+/* Leaves the engine for the mode that _enter returned.  Frees that handlers
+ * have delayed, and deaths that fell due meanwhile, are served out of line. */
 static inline void
 alqi_memprof_leave(struct alqi_memprof_thread *thread, uint32_t was)
 {

@@ -71,6 +71,9 @@ alqi_memprof_filter_may_hold(const void *block)
                                 memory_order_relaxed) != 0;
 }
 
+/* Makes the filter one level larger if it is too full for `entries`, an
+ * estimate from one shard.  Every shard counts at the level before its mask is
+ * published (.inv.zero). */
 static ALQI_COLD void
 grow(uint64_t entries)
 {

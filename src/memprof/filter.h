@@ -35,8 +35,10 @@ alqi_memprof_filter_slot(const void *block, uintptr_t mask)
     return ((uintptr_t)block >> 4) & mask;
 }
 
-/* Assembler on x86-64, because each free runs it: a compiler loads atomics into
- * registers first, which makes nine instructions of seven. */
+/* Whether a free of the address must call the engine: a tracked address falls
+ * on its byte, or _stop_all was called.  Assembler on x86-64, because each free
+ * runs it: a compiler loads atomics into registers first, which makes nine
+ * instructions of seven. */
 static inline bool
 alqi_memprof_filter_hit(const void *block)
 {
@@ -101,7 +103,8 @@ alqi_filter_byte(const void *block, unsigned level)
     return &alqi_memprof_filter_bytes[alqi_memprof_filter_slot(block, mask)];
 }
 
-/* Both: the caller holds the lock of the block's shard (.inv.byte). */
+/* Counts the address at each level from lo to hi.  The caller holds the lock of
+ * the block's shard (.inv.byte). */
 static inline void
 alqi_filter_count(const void *block, unsigned lo, unsigned hi)
 {
@@ -114,6 +117,8 @@ alqi_filter_count(const void *block, unsigned lo, unsigned hi)
     }
 }
 
+/* Undoes a count at the same levels, under the same lock; a sticky byte stays
+ * as it is (.inv.sticky). */
 static inline void
 alqi_filter_uncount(const void *block, unsigned lo, unsigned hi)
 {

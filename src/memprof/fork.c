@@ -26,6 +26,8 @@ alqi_memprof_fork_prepare(void)
     alqi_pool_lock();
 }
 
+/* After a prepared fork, in parent and child: _prepare's locks in the reverse
+ * order. */
 static void
 unlock_all(void)
 {

@@ -54,6 +54,8 @@ shard_of(const void *block)
     return &shards[alqi_memprof_filter_slot(block, ALQI_INDEX_SHARDS - 1)];
 }
 
+/* Gives the shard its first buckets at its first use, in the process or after
+ * an unprepared fork. */
 static inline struct shard *
 shard_ready_locked(struct shard *s)
 {
@@ -108,6 +110,8 @@ unlink_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
 
 /* ---- growing ------------------------------------------------------------ */
 
+/* Moves every chain to `buckets`, of which there are n, a power of two.  The
+ * old buckets are left NULL, for the caller to unmap. */
 static void
 rehash_locked(struct shard *s, struct alqi_memprof_entry **buckets, uint64_t n)
 {
@@ -160,6 +164,9 @@ shard_grow(struct shard *s, uint64_t from)
 /* ---- putting in and taking out ---------------------------------------------
  */
 
+/* Puts the entry into its chain.  The filter counts it from the level in force
+ * up to the shard's, so that a growth under way neither misses it nor counts it
+ * twice (filter.c). */
 static void
 link_locked(struct shard *s, uint64_t hash, struct alqi_memprof_entry *e)
 {

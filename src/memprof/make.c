@@ -38,6 +38,8 @@ alqi_make_no_memory(struct alqi_memprof_thread *t, struct alq_profile *p)
     alqi_client_leave(t, p);
 }
 
+/* Charges the samples that signal handlers have lost to each client that
+ * samples still; entering keeps its profile meanwhile. */
 static ALQI_COLD void
 count_nested(struct alqi_memprof_thread *t)
 {

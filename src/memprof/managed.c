@@ -41,7 +41,8 @@ enum {
                        ALQ_SOURCE_NORMAL << ALQI_BIRTH_SOURCE_SHIFT
 };
 
-/* `below`: words of the request below the block. */
+/* Makes the entries of one block of the request, which has k samples and
+ * `below` words of the request below it. */
 static inline void
 make_sub(struct alqi_memprof_thread *t, uint64_t words, uint64_t below,
          uint64_t k)
@@ -54,6 +55,8 @@ make_sub(struct alqi_memprof_thread *t, uint64_t words, uint64_t below,
         alqi_make(t, &b, k);
 }
 
+/* Draws the samples of each block of the request, in program order: from the
+ * highest address down.  sample_at counts the request's words from 1. */
 static ALQI_NOINLINE void
 make_subs(struct alqi_memprof_thread *t, const uint32_t *sub_words,
           unsigned n_subs, uint64_t sample_at)
@@ -111,8 +114,9 @@ words_below(const struct alqi_memprof_entry *e)
     return (uintptr_t)e->block;
 }
 
-/* Runs the callbacks in program order.  *stack is the first block's, and the
- * others', unless the subject walks: its stack may tell blocks apart. */
+/* Runs the alloc callbacks in program order; false: one has failed.  *stack is
+ * the first block's stack.  It serves the other blocks as well, unless the
+ * subject walks: a walk may give each block a stack of its own. */
 static bool
 run_allocs(struct alqi_memprof_thread *t, struct alqi_stack_frames *stack,
            const struct alqi_stack_regs *regs, int *code)
@@ -131,6 +135,8 @@ run_allocs(struct alqi_memprof_thread *t, struct alqi_stack_frames *stack,
     return true;
 }
 
+/* Whether another profile has got the client's slot since the entry was made;
+ * then the entry ends with its request. */
 static inline bool
 was_replaced(const struct alqi_memprof_thread *t,
              const struct alqi_memprof_entry *e)
@@ -171,6 +177,7 @@ finish(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e, char *low)
         alqi_scan_place(t->domain, e);
 }
 
+/* Empties `new_entries`: each entry is published above `low`, or ended. */
 static void
 finish_all(struct alqi_memprof_thread *t, char *low)
 {
@@ -222,6 +229,9 @@ is_immediate(struct alqi_memprof_thread *t)
                ALQI_PROFILE_SAMPLING;
 }
 
+/* Samples a request of one block whose client is told at once, and makes the
+ * entry only if the callback keeps.  Requires is_immediate and the mode INSIDE.
+ * Returns 0, or the code of the callback that failed. */
 static inline __attribute__((always_inline)) int
 request_immediate(struct alqi_memprof_thread *t,
                   const struct alqi_memprof_limits *limits, uint64_t words,
@@ -269,6 +279,8 @@ request_immediate(struct alqi_memprof_thread *t,
     return 0;
 }
 
+/* request_immediate in a heap that has limits: out of line, so that the other
+ * heaps' path calls none of their functions. */
 static ALQI_NOINLINE int
 request_limited(struct alqi_memprof_thread *t,
                 const struct alqi_memprof_limits *limits, uint32_t words,
@@ -347,6 +359,8 @@ is_quiet(const struct alqi_memprof_thread *t)
            !atomic_load_explicit(&t->domain->has_pending, memory_order_relaxed);
 }
 
+/* alqi_memprof_request_done where several entries or a callback wait, or the
+ * skip must be drawn anew. */
 static ALQI_NOINLINE uint64_t
 done_slow(struct alqi_memprof_thread *t, void *low)
 {
@@ -407,6 +421,9 @@ run_limits_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
     }
 }
 
+/* Makes the entries of a block that exists, with k samples.  Callbacks of
+ * limits run now, the others at a poll; without memory to save its stack an
+ * entry is dropped. */
 static void
 make_block(struct alqi_memprof_thread *t, const struct alqi_memprof_block *b,
            uint64_t k, const struct alqi_stack_regs *regs)

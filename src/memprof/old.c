@@ -24,7 +24,8 @@ window_push(struct alqi_memprof_old *l, struct alqi_memprof_entry *e)
     l->window[l->n++ % WINDOW] = e;
 }
 
-/* The same, and the entry ALQI_OLD_AHEAD before gets its pointer. */
+/* As window_push; the entry ALQI_OLD_AHEAD before this one gets its pointer
+ * (.inv.ahead). */
 static inline void
 window_link(struct alqi_memprof_old *l, struct alqi_memprof_entry *e)
 {
@@ -102,6 +103,9 @@ window_end(struct alqi_memprof_old *l)
 typedef void removed_fn(void *arg, struct alqi_memprof_entry *e);
 typedef bool picks_fn(const void *arg, const struct alqi_memprof_entry *e);
 
+/* Goes through the list once and removes what `picks` chooses.  The window is
+ * filled anew; `ahead` pointers are written only from the first removal on, as
+ * before it they still hold (.inv.ahead). */
 static inline __attribute__((always_inline)) void
 look(struct alqi_memprof_old *l, picks_fn *picks, const void *picks_arg,
      removed_fn *removed, void *arg)

@@ -143,6 +143,8 @@ alqi_stash_free(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
     e->stash = 0;
 }
 
+/* Counts the saved frames: the full nodes', and those of the last node, whose
+ * number is in the low bits of `stash`. */
 static size_t
 stash_count(const struct alqi_memprof_entry *e)
 {
@@ -192,6 +194,7 @@ alqi_stash_release(struct alqi_memprof_thread *t, const uintptr_t *frames,
 
 /* ---- deferred ones ------------------------------------------------------ */
 
+/* Ends an entry that the index left to this thread (DEAD, FREE). */
 static void
 finish(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
        enum alqi_index_next next)
@@ -210,6 +213,8 @@ finish(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
     }
 }
 
+/* Runs what one entry owes.  In a notified heap the shard's lock decides
+ * whether its alloc callback may still run (.inv.two). */
 static void
 run_one(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
@@ -378,7 +383,7 @@ put_first(struct alqi_entry_fifo *f, struct alqi_entry_fifo *first)
     *f = *first;
 }
 
-/* What ended threads and domains left runs first. */
+/* Puts what ended threads and domains have left in front of `pending`. */
 static void
 steal_left(struct alqi_memprof_thread *t)
 {

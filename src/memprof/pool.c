@@ -81,6 +81,8 @@ carve_locked(void)
     return node_at(first, 0);
 }
 
+/* Takes a batch that a thread gave back, or else carves one; NULL: no slab has
+ * a node left. */
 static struct alqi_pool_node *
 batch_get_locked(void)
 {
@@ -93,6 +95,7 @@ batch_get_locked(void)
     return b;
 }
 
+/* batch_get_locked, for a caller without the lock. */
 static struct alqi_pool_node *
 batch_get(void)
 {

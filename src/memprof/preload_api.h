@@ -77,7 +77,7 @@ struct alqi_preload_api {
     uint64_t (*limit_trigger_words)(void);
     /* Whether permit, a callback or the engine runs, or it is held. */
     bool (*limit_trigger_is_busy)(void);
-    /* What permit says to 0 words; ALQ_OK in callbacks. */
+    /* The answer of permit to 0 words; ALQ_OK in callbacks. */
     enum alq_status (*limit_trigger_poll)(void);
     /* By permit, which will not return. */
     void (*limit_trigger_leaves)(void);

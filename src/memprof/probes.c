@@ -98,6 +98,8 @@ on_free_undone(void *epoch, const void *block, uint64_t size_bytes)
 
 /* ---- start, fork --------------------------------------------------------- */
 
+/* Starts the profile of the present epoch in the slot of probes, and drops that
+ * of the epoch before, which lives on by its entries. */
 static enum alq_status
 profile_start(uint64_t seed)
 {

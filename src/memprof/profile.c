@@ -48,6 +48,8 @@ alqi_profiles_unlock(void)
     alqi_plat_unlock(&profiles.lock);
 }
 
+/* Maps a slab of free profiles; false: no memory.  Slabs stay mapped
+ * (.inv.stable), and listed for an unprepared fork. */
 static bool
 add_slab(void)
 {
@@ -66,6 +68,8 @@ add_slab(void)
     return true;
 }
 
+/* Takes a free profile; NULL: there is none.  Its new id makes every pointer to
+ * the memory's former profile a stale one (.inv.stable). */
 static struct alq_profile *
 pool_get(void)
 {
@@ -307,6 +311,8 @@ alqi_profile_detach_lost(struct alq_profile *p)
                               memory_order_relaxed);
 }
 
+/* In an unprepared child: no entry and no other thread is left, so their
+ * references go.  Those of the user, the slots and `self` stay. */
 static void
 fork_reset(struct alq_profile *p, const struct alqi_memprof_thread *self)
 {

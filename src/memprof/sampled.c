@@ -42,6 +42,9 @@ run_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
     return true;
 }
 
+/* Runs the alloc callbacks in the order of the clients, and leaves on
+ * `new_entries` what goes into the index.  The chain is whole at each callback,
+ * which may end the thread. */
 static void
 run_allocs(struct alqi_memprof_thread *t, const struct alqi_stack_frames *stack)
 {
@@ -205,6 +208,8 @@ alqi_memprof_realloc_done(struct alqi_memprof_thread *thread,
     alqi_thread_leave(thread, was);
 }
 
+/* Calls the hook `free_undone` of a block whose realloc has failed: the pair of
+ * alqi_entries_notify_freeing. */
 static void
 entries_notify_undone(const struct alqi_memprof_entry *chain)
 {

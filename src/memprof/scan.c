@@ -46,6 +46,8 @@ has_block(const struct alqi_memprof_entry *e)
            !(e->flags & (ALQI_ENTRY_DEAD | ALQI_ENTRY_GONE));
 }
 
+/* Notes what the minor collection did with the entry's block: only flags and
+ * the address, as no callback runs within a collection (.inv.note). */
 static inline void
 note_minor(struct alqi_memprof_domain *d, struct alqi_memprof_entry *e)
 {
@@ -127,6 +129,8 @@ found_begin(struct found *found, const struct alqi_memprof_domain *d)
     found->deferred.last = &found->deferred.before;
 }
 
+/* Appends an entry with a callback due to the queue that it waits on; `arg` is
+ * a struct found, for the removals of old.c. */
 static inline void
 found_add(void *arg, struct alqi_memprof_entry *e)
 {
@@ -138,6 +142,8 @@ found_add(void *arg, struct alqi_memprof_entry *e)
     q->last = e;
 }
 
+/* Marks the end of the queue and returns it as a FIFO; nothing may be added
+ * afterwards. */
 static struct alqi_entry_fifo
 queue_close(struct queue *q)
 {
@@ -202,6 +208,8 @@ note_young(struct alqi_memprof_domain *d, note_fn *note, bool is_minor,
     }
 }
 
+/* Removes the dead from `old`.  Only after a discard are the entries' profiles
+ * looked at, too: that reads one more line of memory each. */
 static void
 note_old(struct alqi_memprof_domain *d, struct found *found)
 {
@@ -215,6 +223,8 @@ note_old(struct alqi_memprof_domain *d, struct found *found)
     alqi_old_remove_ended(d, found_ended, found);
 }
 
+/* Gives what the collection found due to the domain; polls and flushes run it
+ * (.inv.note). */
 static void
 give_found(struct alqi_memprof_domain *d, struct found *found)
 {
@@ -270,6 +280,9 @@ struct visit {
     void *arg;
 };
 
+/* Visits the datum, if it is a value and not 0, and the block, if it has an
+ * address.  `running`: a callback may have stored the datum already, without
+ * ALQI_ENTRY_DATUM. */
 static void
 visit_one(const struct visit *v, struct alqi_memprof_entry *e, bool running)
 {
@@ -292,6 +305,9 @@ visit_list(const struct visit *v, struct alqi_memprof_entry *head)
     }
 }
 
+/* Visits the entries in the hands of a stopped thread.  The one that runs its
+ * last callback has given its datum away, one that runs its first is on
+ * `new_entries`. */
 static void
 visit_thread(const struct visit *v, struct alqi_memprof_thread *t)
 {
@@ -305,6 +321,8 @@ visit_thread(const struct visit *v, struct alqi_memprof_thread *t)
         visit_one(v, t->running, true);
 }
 
+/* Visits the domain's entries, after orphans have become its own: their data
+ * need a domain that scans them.  young_only leaves `old` out. */
 static void
 visit_all(const struct visit *v, struct alqi_memprof_domain *d, bool young_only)
 {
@@ -376,6 +394,8 @@ struct look {
     void *arg;
 };
 
+/* Visits those of a FIFO or list that are the profile's and alive, until
+ * `visit` returns other than 0; returns that. */
 static int
 look_at(const struct look *l, const struct alqi_memprof_entry *e)
 {
@@ -443,6 +463,8 @@ run_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
     return true;
 }
 
+/* Runs the promote callback, from which on the datum is the major one; false:
+ * the entry is freed. */
 static bool
 run_promote(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {

@@ -36,7 +36,7 @@ int alqi_memprof_request(struct alqi_memprof_thread *thread,
                          const uint32_t *sub_words, unsigned n_subs,
                          uint64_t sample_at,
                          const struct alqi_stack_regs *regs);
-/* The same for one block. */
+/* alqi_memprof_request for a request of one block. */
 int alqi_memprof_request_one(struct alqi_memprof_thread *thread, uint32_t words,
                              uint64_t sample_at,
                              const struct alqi_stack_regs *regs);

@@ -33,6 +33,8 @@ delayed_free(struct alqi_memprof_thread *t, void *block)
     return dead;
 }
 
+/* Frees the blocks whose frees handlers have delayed, those included that a
+ * handler adds meanwhile (.inv.delayed).  The thread is INSIDE. */
 static ALQI_COLD void
 delayed_drain(struct alqi_memprof_thread *t)
 {
@@ -154,6 +156,7 @@ alqi_memprof_thread_init(struct alqi_memprof_thread *thread,
     alqi_thread_leave(thread, ALQI_MEMPROF_IDLE);
 }
 
+/* Takes an ending thread off the list that collections and forks go through. */
 static void
 unlist(struct alqi_memprof_domain *d, struct alqi_memprof_thread *t)
 {

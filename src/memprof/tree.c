@@ -39,6 +39,8 @@ add_locked(struct alqi_memprof_thread *t, struct alq_profile *p)
     stale_locked(t);
 }
 
+/* Takes the i-th profile out of the set and detaches from it.  The others keep
+ * their order, which is that of their callbacks. */
 static void
 leave_locked(struct alqi_memprof_thread *t, unsigned i)
 {
@@ -92,6 +94,8 @@ alqi_memprof_tree_is_sampling(const struct alqi_memprof_thread *thread)
 
 /* ---- start, stop, end --------------------------------------------------- */
 
+/* Puts p into the set; false: busy.  A profile without ALQ_MEMPROF_BESIDE
+ * replaces the thread's own (.inv.own), unless it is STRICT. */
 static bool
 claim_locked(struct alqi_memprof_thread *t, struct alq_profile *p)
 {

@@ -27,7 +27,7 @@ enum {
               ALQI_ENTRY_MOVED
 };
 
-/* Of any entry. */
+/* Checks what holds of an entry in any place. */
 static void
 verify_flags(const struct alqi_memprof_entry *e)
 {
@@ -55,6 +55,8 @@ runs(const struct alqi_memprof_domain *d, const struct alqi_memprof_entry *e)
     return false;
 }
 
+/* Checks an entry of `young` or `old`: it has a datum and an address, and owes
+ * no callback. */
 static void
 verify_listed(const struct alqi_memprof_domain *d,
               const struct alqi_memprof_entry *e, bool is_old)
@@ -74,6 +76,7 @@ verify_listed(const struct alqi_memprof_domain *d,
     ALQI_ASSERT(!runs(d, e)); /* 4 */
 }
 
+/* Checks `young`, entry by entry, and that its tail is the last one. */
 static void
 verify_young(const struct alqi_memprof_domain *d)
 {
@@ -125,6 +128,7 @@ verify_fifo(const struct alqi_memprof_domain *d,
     ALQI_ASSERT(f->head == NULL || f->tail == last);
 }
 
+/* Checks the entries in the hands of a thread that is stopped. */
 static void
 verify_thread(const struct alqi_memprof_domain *d,
               const struct alqi_memprof_thread *t)

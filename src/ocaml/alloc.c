@@ -78,6 +78,8 @@ alqi_ocaml_raise_ready(void)
 
 static void refused_raise(struct alqi_domain *d) __attribute__((noreturn));
 
+/* Raises what an allocation was refused for: a callback's exception, a limit,
+ * or Out_of_memory.  The heap has been left. */
 static void
 refused_raise(struct alqi_domain *d)
 {
@@ -263,7 +265,8 @@ caml_adjust_gc_speed(uintptr_t held, uintptr_t most)
     alqi_ocaml_leave(d);
 }
 
-/* Of a young block: what the minor tables list is counted there. */
+/* Counts nothing: the minor tables list young custom blocks with what these
+ * hold (tables.c). */
 ALQI_OCAML_API void
 caml_adjust_minor_gc_speed(uintptr_t held, uintptr_t most)
 {

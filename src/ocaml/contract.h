@@ -294,7 +294,7 @@ void caml_ev_end(unsigned phase);
 void caml_ev_counter(unsigned counter, uint64_t n);
 void caml_ev_lifecycle(unsigned what, int64_t data);
 
-/* Of bytecode alone: whether the word of code is that instruction.  The
+/* In bytecode alone: whether the word of code is that instruction.  The
  * interpreter's state is on the stack when it allocates: accumulator,
  * environment, and the address of the code behind the instruction.  The stack's
  * struct begins with its pointer. */
@@ -302,7 +302,7 @@ int caml_is_instruction(int32_t code, int32_t instruction)
     __attribute__((weak));
 enum { ALQI_OCAML_PERFORM = 149, ALQI_OCAML_SAVED_CODE = 2 };
 
-/* Of native code alone; weak in archives that serve bytecode, too. */
+/* In native code alone; weak in archives that serve bytecode, too. */
 void caml_maybe_expand_stack(void) __attribute__((weak));
 void caml_init_frame_descriptors(void) __attribute__((weak));
 /* A frame's description begins with the address that a call returns to, then

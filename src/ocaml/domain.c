@@ -41,14 +41,15 @@ enum {
 };
 
 __thread struct caml_domain_state *caml_state;
-/* Of the thread's domain, while it is in a blocking section. */
-static __thread struct caml_domain_state *left;
-static struct alqi_domain *first; /* the program's; slot 0 */
+/* The thread's Caml_state while the thread is in a blocking section, where
+ * caml_state is NULL; acquiring the domain takes it back. */
+static __thread struct caml_domain_state *blocked_state;
+static struct alqi_domain *first_domain; /* the program's; slot 0 */
 
 ALQI_OCAML_API uintptr_t caml_minor_heaps_start, caml_minor_heaps_end;
-/* Atomic.  Members that stay change headers without care while it is 1.  So a
- * domain counts from before its thread begins until it is at nothing any more.
- */
+/* Domains, atomic.  While it is 1, members of OCaml's library that stay change
+ * headers without atomic operations.  So a domain is counted from before its
+ * thread begins until its thread has left the heap for good. */
 ALQI_OCAML_API uintptr_t caml_num_domains_running;
 ALQI_OCAML_API uintptr_t caml_max_stack_wsize; /* atomic */
 ALQI_OCAML_API uintptr_t caml_fiber_wsz;
@@ -150,7 +151,7 @@ minor_words(void)
     return words;
 }
 
-/* What OCAMLRUNPARAM says, within the heap's ranges. */
+/* Returns the configuration by OCAMLRUNPARAM, within the heap's ranges. */
 static struct alq_domain_config
 config(void)
 {
@@ -170,42 +171,43 @@ alqi_ocaml_start(void)
     struct alq_domain_config c = config();
     void *stack;
 
-    if (alqi_heap_domain_start(&c, NULL, &first) != ALQ_OK)
+    if (alqi_heap_domain_start(&c, NULL, &first_domain) != ALQ_OK)
         caml_fatal_error("no memory for the heap");
-    caml_minor_heaps_start = first->pub.young_base;
-    caml_minor_heaps_end = first->pub.young_base + first->pub.young_bytes;
-    first->heap->tuning.verify |= caml_params->verify_heap != 0;
-    caml_state = alqi_ocaml_state(first);
+    caml_minor_heaps_start = first_domain->pub.young_base;
+    caml_minor_heaps_end =
+        first_domain->pub.young_base + first_domain->pub.young_bytes;
+    first_domain->heap->tuning.verify |= caml_params->verify_heap != 0;
+    caml_state = alqi_ocaml_state(first_domain);
     stack = state_reserve(caml_state);
     if (stack == NULL)
         caml_fatal_error("no memory for the first domain's stack");
-    state_init(caml_state, first, 0, stack);
+    state_init(caml_state, first_domain, 0, stack);
     caml_num_domains_running = 1;
-    alqi_ocaml_events_start(first->heap);
+    alqi_ocaml_events_start(first_domain->heap);
     caml_init_signal_handling();
-    alqi_ocaml_trace_begin(first);
+    alqi_ocaml_trace_begin(first_domain);
 }
 
 static struct alqi_domain *
 domain_of(int id)
 {
-    return first->heap->domains[id];
+    return first_domain->heap->domains[id];
 }
 
 /* A thread that systhreads has made belongs to the domain. */
 ALQI_OCAML_API void
 caml_init_domain_self(int id)
 {
-    caml_state = left = alqi_ocaml_state(domain_of(id));
+    caml_state = blocked_state = alqi_ocaml_state(domain_of(id));
 }
 
 /* ---- interrupts --------------------------------------------------------- */
 
-/* Of the thread: it is giving its domain up.  Before a blocking section OCaml's
- * code lowers the limit, and begins anew if it is not low afterwards, as a
- * signal has come.  What else OCaml wants, and signals that are masked, wait
- * until the section is over: raising the limit for them would begin anew for
- * ever. */
+/* Set while the thread is giving its domain up.  Before a blocking section
+ * OCaml's code lowers the limit, and begins anew if it is not low afterwards,
+ * as a signal has come.  What else OCaml wants, and signals that are masked,
+ * wait until the section is over: raising the limit for them would begin anew
+ * for ever. */
 static __thread struct leaving {
     bool is_under_way;
     bool was_raised;  /* the limit, when it began */
@@ -245,9 +247,9 @@ caml_interrupt_all_signal_safe(void)
 {
     unsigned n;
 
-    if (first == NULL)
+    if (first_domain == NULL)
         return;
-    n = __atomic_load_n(&first->heap->n_slots, __ATOMIC_ACQUIRE);
+    n = __atomic_load_n(&first_domain->heap->n_slots, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < n; i++)
         alqi_heap_alloc_limit_raise(domain_of((int)i));
 }
@@ -269,7 +271,7 @@ take(uintptr_t *flag)
     return was;
 }
 
-/* What needs no code of OCaml: requests of the heap, then those flags.  Signals
+/* Serves what needs no code of OCaml: the heap's requests, then flags.  Signals
  * and the rest are the caller's: the limit is low when this returns unless the
  * heap wants something again, since a signal that is masked stays pending. What
  * the caller may not run is looked at when it returns to OCaml's code. */
@@ -308,8 +310,8 @@ alqi_ocaml_interrupts_serve(void)
         alqi_heap_alloc_limit_raise(d);
 }
 
-/* Its callers go on with handlers of signals.  The limit is low at last: a
- * blocking section begins only if it is. */
+/* Serves the heap and OCaml's flags; the callers then run handlers of signals.
+ * Leaves the limit low: a blocking section begins only if it is. */
 ALQI_OCAML_API void
 caml_handle_gc_interrupt(void)
 {
@@ -332,7 +334,7 @@ caml_process_external_interrupt(void)
 ALQI_OCAML_API void
 caml_acquire_domain_lock(void)
 {
-    struct alqi_domain *d = alqi_ocaml_domain(left);
+    struct alqi_domain *d = alqi_ocaml_domain(blocked_state);
 
     if (!alqi_heap_thread_runs(&d->pub))
         alqi_heap_thread_enter(&d->threads.first);
@@ -350,7 +352,7 @@ caml_release_domain_lock(void)
         __atomic_load_n(&d->pub.young_limit, __ATOMIC_SEQ_CST) ==
         (char *)UINTPTR_MAX;
     leaving.is_under_way = true;
-    left = caml_state;
+    blocked_state = caml_state;
     caml_state = NULL;
     (void)alqi_heap_thread_leave(d);
     leaving.is_under_way = false;
@@ -417,8 +419,8 @@ caml_global_barrier_release_as_final(uintptr_t status)
     (void)status;
 }
 
-/* Whether the program has spawned a domain, be it over: then it may not fork.
- */
+/* Whether the program has ever spawned a domain, even one that has ended: then
+ * Unix.fork is refused. */
 ALQI_OCAML_API intptr_t
 caml_domain_is_multicore(void)
 {
@@ -471,6 +473,9 @@ finish(struct spawned *s, struct caml_result result)
     caml_ml_condition_broadcast(alq_field(s->sync, 2));
 }
 
+/* The thread of a spawned domain.  The result's mutex stays locked until the
+ * domain has ended, so that Domain.join returns only then; it is found before
+ * the domain's end, as the value must not be read afterwards. */
 static void *
 spawned_run(void *arg)
 {
@@ -504,6 +509,8 @@ spawned_run(void *arg)
     return NULL;
 }
 
+/* Makes the record that the parent passes to the thread; raises Out_of_memory.
+ * Its two values are roots until spawned_free. */
 static struct spawned *
 spawned_new(value function, value sync)
 {
@@ -607,7 +614,7 @@ caml_recommended_domain_count(value unit)
     (void)unit;
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         n = CPU_COUNT(&set);
-    if (n > first->heap->tuning.domains_max)
-        n = first->heap->tuning.domains_max;
+    if (n > first_domain->heap->tuning.domains_max)
+        n = first_domain->heap->tuning.domains_max;
     return alqi_ocaml_int(n < 1 ? 1 : n);
 }

@@ -57,6 +57,8 @@ cycle_end(const struct alqi_heap *heap, uint64_t live_words)
     caml_ev_counter(ALQI_OCAML_EV_C_MAJOR_HEAP_LARGE_BLOCKS, heap->large.n);
 }
 
+/* Writes the heap's event under OCaml's name; events that OCaml does not have
+ * are left out. */
 static void
 write(const struct alqi_heap *heap, const struct alq_event *event)
 {

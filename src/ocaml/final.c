@@ -20,7 +20,7 @@ struct call {
     value argument;
 };
 
-/* Of each domain, by its slot; its thread writes. */
+/* The calls that are due, by the domain's slot; the domain's thread writes. */
 static struct todo {
     struct call *calls;
     size_t first; /* the next one to be called */
@@ -31,6 +31,9 @@ static struct todo {
 
 /* ---- registering -------------------------------------------------------- */
 
+/* Called by the heap, at times within a C function's allocation: only queues
+ * the call.  Without memory the program ends, as the finaliser would be
+ * lost. */
 static enum alq_status
 final_due(struct alq_domain *d, alq_value v, alq_value with)
 {
@@ -66,6 +69,8 @@ is_refused(value v)
            alqi_heap_colour(alqi_heap_header(v)) == ALQI_HEAP_COLOUR_STATIC;
 }
 
+/* Registers a finaliser.  Static data are no error, as they never die; any
+ * other value that is refused raises Invalid_argument of `name`. */
 static value
 add(enum alqi_heap_final_kind kind, value function, value v, const char *name)
 {

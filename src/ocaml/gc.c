@@ -197,6 +197,8 @@ caml_gc_counters(value unit)
     return tuple_of(numbers, 3, NULL, 3);
 }
 
+/* Makes a Gc.stat, whose first three fields are floats; `counts` has the
+ * others, by their places in the record. */
 static value
 stat_of(const struct alq_gc_stats *s)
 {

@@ -13,8 +13,9 @@ _Static_assert(offsetof(struct alq_domain, young_base) ==
                    sizeof(struct caml_domain_state),
                ".inv.head");
 
-/* Of the calling thread; NULL: it runs no domain.  The model of its place keeps
- * reading it from being a call, in programs and in a library that is loaded. */
+/* The Caml_state of the calling thread; NULL: the thread runs no domain.  The
+ * TLS model keeps a read from being a call, in programs and in a library that
+ * is loaded. */
 extern __thread struct caml_domain_state *caml_state ALQI_OCAML_API
     __attribute__((tls_model("initial-exec")));
 

@@ -97,6 +97,7 @@ alqi_ocaml_trace_start(value request)
     return ALQI_OCAML_UNIT;
 }
 
+/* Makes an Aliquot.Trace.counts, in the order of its fields in aliquot.ml. */
 static value
 counts_new(const struct alq_trace_counts *c)
 {

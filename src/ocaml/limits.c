@@ -28,8 +28,8 @@
 #include "ocaml/primitives.h"
 #include "ocaml/roots.h"
 
-/* What a task is left by, of the library; a root.  ALQI_OCAML_UNIT: the library
- * is not in the program, and there are no tasks. */
+/* The library's exception by which tasks are left, a root.  ALQI_OCAML_UNIT:
+ * the library is not in the program, and there are no tasks. */
 static value reached = ALQI_OCAML_UNIT;
 
 /* ---- of the thread that runs --------------------------------------------- */
@@ -218,6 +218,8 @@ number(value request, unsigned field)
     return n < 0 ? ALQ_LIMIT_NONE : (uint64_t)n;
 }
 
+/* Reads a request of Aliquot.Limits.  Allocates nothing; the token belongs to
+ * the request, which must stay a root while it is used. */
 static struct alq_limits
 limits_read(value r)
 {
@@ -350,6 +352,8 @@ site_new(const struct alq_limit_site *site)
     return v;
 }
 
+/* Makes the outcome's array of sites.  A site is made before the array is
+ * looked at: making it may move the array. */
 static value
 sites_new(const struct alq_outcome *out)
 {

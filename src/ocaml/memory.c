@@ -49,6 +49,8 @@ caml_stat_destroy_pool(void)
     free(ring);
 }
 
+/* Puts a block into the ring, where the pool's end finds it.  Any thread may
+ * call it. */
 static void
 ring_add(struct link *l)
 {

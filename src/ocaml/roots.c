@@ -96,6 +96,8 @@ escape(value v)
         alqi_heap_escape(d->heap);
 }
 
+/* Registers a variable once, however often it is added.  `is_plain`: C code
+ * writes it without telling the heap. */
 static void
 variable_add(value *variable, bool is_plain)
 {
@@ -228,7 +230,8 @@ caml_modify_generational_global_root(value *variable, value v)
 
 /* ---- modules ------------------------------------------------------------ */
 
-/* Of natdynlink: each a list of blocks, as caml_globals[i]. */
+/* The globals of modules that natdynlink has loaded: each a list of blocks, as
+ * caml_globals[i]. */
 static struct dynamic {
     value *blocks;
     struct dynamic *next;

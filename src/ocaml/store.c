@@ -108,6 +108,8 @@ exchange_end(struct alqi_domain *d, alqi_heap_word *field, value old, value v)
         alqi_heap_exchanged(d, field, old, v);
 }
 
+/* Exchanges if the field has `expected`.  v escapes before, even if the
+ * exchange then fails: another domain could read it at once. */
 static inline bool
 compare_exchange(alqi_heap_word *field, value expected, value v)
 {

@@ -15,6 +15,7 @@
 
 enum { ENTRIES = 512 };
 
+/* Allocates a table of fixed size, empty; false: no memory. */
 static bool
 table_open(struct caml_table *t, size_t entry_bytes)
 {
@@ -38,6 +39,8 @@ alqi_ocaml_tables_new(void)
     return NULL;
 }
 
+/* Hands the table's fields to the remembered set.  Old blocks are read by other
+ * domains: the young values in them escape. */
 static void
 refs_empty(struct alqi_domain *d, struct caml_table *t)
 {
@@ -49,6 +52,9 @@ refs_empty(struct alqi_domain *d, struct caml_table *t)
     t->ptr = t->base;
 }
 
+/* Hands the table's young custom blocks to the heap, each with the resources
+ * that it holds.  The program ends without memory, as a block left out would
+ * never be finalised. */
 static void
 customs_empty(struct alqi_domain *d, struct caml_table *t)
 {

@@ -5,7 +5,7 @@
 #include "heap/state.h"
 #include "ocaml/contract.h"
 
-/* Of a new domain; NULL: no memory. */
+/* Makes the tables of a new domain; NULL: no memory. */
 struct caml_minor_tables *alqi_ocaml_tables_new(void);
 
 /* Hands all entries over to the heap: before each call into it. */

@@ -11,7 +11,7 @@
 
 struct alqi_ocaml_request; /* memprof.h */
 
-/* Of its tasks (limits.c). */
+/* What limits keep of a thread that has tasks (limits.c). */
 struct alqi_ocaml_limits {
     /* What the heap keeps of a thread that has tasks, while another of the
      * domain's runs. */
@@ -26,15 +26,16 @@ struct alqi_ocaml_limits {
 
 /* Caml_state's memprof is the one of the thread that runs. */
 struct alqi_ocaml_thread {
-    /* The engine's state of it; NULL: it has none.  Of the thread that runs it
-     * is in the heap's struct (alq_thread.observer), and this is NULL. */
+    /* The engine's state of a thread that does not run; NULL: there is none.
+     * While the thread runs this is NULL, and the state is where the heap looks
+     * for it (alq_thread.observer). */
     void *engine;
-    /* What it allocates; NULL: not from OCaml's code, or nothing. */
+    /* The request of OCaml's code that is under way; NULL: none. */
     const struct alqi_ocaml_request *request;
     /* The first exception of a callback that was not raised yet, a root;
      * ALQI_OCAML_UNIT: none. */
     value failed;
-    /* Of alqi_memprof_suspend, while OCaml's code has it suspended. */
+    /* The mode that alqi_memprof_suspend returned, while is_suspended. */
     uint32_t was;
     bool is_suspended;
     struct alqi_ocaml_limits limits; /* of its tasks */
@@ -43,7 +44,7 @@ struct alqi_ocaml_thread {
     size_t slots_bytes;
 };
 
-/* Those of the domain's thread that runs. */
+/* Returns the thread of the domain that runs; NULL while it ends. */
 static inline struct alqi_ocaml_thread *
 alqi_ocaml_thread_of(const struct caml_domain_state *state)
 {

@@ -12,6 +12,7 @@
 #include "ocaml/contract.h"
 #include "ocaml/trace.h"
 
+/* An alq_stack_source's walk: alqi_heap_host_walk of the whole stack. */
 static size_t
 walk(void *arg, struct alq_domain *d, uintptr_t *frames, size_t max_frames)
 {
@@ -45,6 +46,8 @@ reverse(struct alq_location *locations, size_t n)
     }
 }
 
+/* An alq_stack_source's describe: OCaml's locations of a return address, the
+ * outermost first; those inlined into it have one each. */
 static size_t
 describe(void *arg, uintptr_t frame, struct alq_location *locations,
          size_t max_locations)

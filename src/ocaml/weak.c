@@ -29,6 +29,8 @@ get(value ephe, uintptr_t field)
     return v == ALQ_NULL ? ALQI_OCAML_NONE : caml_alloc_some(v);
 }
 
+/* Some copy of the key or the datum, or None.  The copy may need a collection,
+ * so the heap is entered; raises Out_of_memory. */
 static value
 get_copy(value ephe, uintptr_t field)
 {
