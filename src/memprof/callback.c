@@ -9,7 +9,13 @@
  *
  * Keeps .inv.once (ALLOC_DUE, PROMOTE_RAN and DATUM are taken before the call),
  * .inv.datum, .inv.nest and .inv.nolock (doc/design/memprof.md). */
+#include "memprof/callback.h"
+#include "memprof/describe.h"
+#include "memprof/fifo.h"
+#include "memprof/index.h"
+#include "memprof/pool.h"
 #include "memprof/state.h"
+#include "memprof/stash.h"
 
 ALQI_COLD void
 alqi_callback_failed(struct alqi_memprof_thread *t, struct alq_profile *p,
@@ -73,48 +79,6 @@ alqi_entry_release(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
     alqi_entry_free(t, e);
 }
 
-/* In a notified heap these bytes are the filter's levels: its blocks have no
- * age. */
-static uint32_t
-age_of(const struct alqi_memprof_entry *e, uint64_t cycle)
-{
-    return (e->birth & ALQI_BIRTH_SCANNED) != 0
-               ? (uint32_t)(cycle - alqi_entry_born(e)) & ALQI_CYCLE_MASK
-               : 0;
-}
-
-/* Fills what a callback sees of the block; its call stack is empty, and `block`
- * is NULL unless the address is still the block's. */
-static void
-describe(const struct alqi_memprof_entry *e, uint64_t cycle,
-         struct alq_allocation *a)
-{
-    a->n_samples = e->n_samples;
-    a->size_bytes = alqi_entry_size_bytes(e);
-    a->size_words = alqi_base_malloc_words(a->size_bytes) - 1;
-    a->source = alqi_entry_source(e);
-    a->callstack.frames = NULL;
-    a->callstack.n_frames = 0;
-    a->block = e->block;
-    a->age = age_of(e, cycle);
-    /* The address of a dead scanned block may be another block's by now. */
-    if ((e->birth & ALQI_BIRTH_OFFSET) ||
-        ((e->birth & ALQI_BIRTH_SCANNED) && (e->flags & ALQI_ENTRY_DEAD)))
-        a->block = NULL;
-}
-
-int
-alqi_entry_visit(const struct alqi_memprof_entry *e, uint64_t cycle,
-                 int (*visit)(void *arg, const struct alq_allocation *a,
-                              uintptr_t data),
-                 void *arg)
-{
-    struct alq_allocation a;
-
-    describe(e, cycle, &a);
-    return visit(arg, &a, e->data);
-}
-
 bool
 alqi_callback_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
                     enum alqi_callback_kind kind, const uintptr_t *frames,
@@ -129,7 +93,7 @@ alqi_callback_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
 
     if (fn == NULL)
         return false;
-    describe(e, t->domain->cycle, &a);
+    alqi_entry_describe(e, t->domain->cycle, &a);
     a.callstack.frames = frames;
     a.callstack.n_frames = n_frames;
     *data = 0;

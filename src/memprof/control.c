@@ -8,7 +8,14 @@
  *
  * Keeps .inv.own, .inv.attached; .prop.stop, .prop.discard
  * (doc/design/memprof.md). */
+#include "memprof/domain.h"
+#include "memprof/index.h"
+#include "memprof/orphan.h"
+#include "memprof/pending.h"
 #include "memprof/state.h"
+#include "memprof/scan.h"
+#include "memprof/thread.h"
+#include "memprof/tree.h"
 
 static void
 triggers_stale(struct alqi_memprof_domain *d)

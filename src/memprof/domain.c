@@ -13,24 +13,15 @@
  * takes as one group (doc/design/memprof.md). */
 #include <string.h>
 
+#include "memprof/domain.h"
+#include "memprof/orphan.h"
 #include "memprof/state.h"
+#include "memprof/tree.h"
 
 static struct {
     struct alqi_plat_lock lock;
     struct alqi_memprof_domain *first;
 } domains = {.lock = ALQI_PLAT_LOCK(MEMPROF_DOMAINS)};
-
-void
-alqi_domain_lock(struct alqi_memprof_domain *d)
-{
-    alqi_plat_lock(&d->lock);
-}
-
-void
-alqi_domain_unlock(struct alqi_memprof_domain *d)
-{
-    alqi_plat_unlock(&d->lock);
-}
 
 /* The list's lock keeps domains from being created and ended.  All other code
  * takes one domain's lock at a time, so fork may take them all. */

@@ -64,7 +64,7 @@ struct alqi_memprof_entry {
     struct alqi_memprof_entry *next; /* of a FIFO or a list              */
     union {
         struct alqi_memprof_entry *chain; /* of a bucket, or of those made */
-        struct alqi_memprof_entry *ahead; /* scanned, old: state.h         */
+        struct alqi_memprof_entry *ahead; /* scanned, old: old.c           */
     };
     union {
         struct {
@@ -117,6 +117,10 @@ alqi_entry_source(const struct alqi_memprof_entry *e)
     return (enum alq_source)(e->birth >> ALQI_BIRTH_SOURCE_SHIFT);
 }
 
+/* Major cycles are counted in as many bits as an entry has for them. */
+enum { ALQI_CYCLE_MASK = (1 << 24) - 1 };
+
+/* The major cycle in which the block was born; scanned heaps only. */
 static inline uint32_t
 alqi_entry_born(const struct alqi_memprof_entry *e)
 {

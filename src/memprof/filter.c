@@ -19,7 +19,8 @@
  *
  * Keeps .inv.zero, .inv.byte, .inv.sticky, .inv.grow. */
 #include "memprof/filter.h"
-#include "memprof/state.h"
+#include "memprof/index_level.h"
+#include "plat/plat.h"
 
 enum {
 #if ALQI_CHECKS >= 3

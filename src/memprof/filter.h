@@ -75,6 +75,14 @@ void alqi_memprof_filter_add(const void *block);
 
 /* ---- the engine's ------------------------------------------------------ */
 
+/* Makes the filter larger if an index whose shards hold in_shard entries each
+ * is too much for it.  Called with no lock held, after puts. */
+void alqi_filter_grow_if_full(uint64_t in_shard);
+/* The lock of growth, around a prepared fork. */
+void alqi_filter_lock(void);
+void alqi_filter_unlock(void);
+void alqi_filter_fork_reset(void);
+
 enum {
     ALQI_FILTER_LEVEL_MIN = 16,
     ALQI_FILTER_LEVEL_MAX = 24,

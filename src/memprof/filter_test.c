@@ -11,7 +11,8 @@
 #include <cmocka.h>
 
 #include "memprof/filter.h"
-#include "memprof/state.h"
+#include "memprof/index_level.h"
+#include "plat/plat.h"
 
 static void look(void);
 

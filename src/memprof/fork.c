@@ -13,7 +13,12 @@
  *     unprepared child: reset ranks, domains, orphans, filter, index, pool, ...
  *
  * Keeps .inv.rank; .prop.fork (doc/design/memprof.md). */
-#include "memprof/state.h"
+#include "memprof/domain.h"
+#include "memprof/filter.h"
+#include "memprof/index.h"
+#include "memprof/orphan.h"
+#include "memprof/pool.h"
+#include "memprof/profile.h"
 
 void
 alqi_memprof_fork_prepare(void)

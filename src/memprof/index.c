@@ -15,8 +15,11 @@
  *
  * Keeps .inv.shard, .inv.two, .inv.byte, .inv.before (doc/design/memprof.md,
  * with the table of states; tests/models/block.pml is the model). */
+#include "memprof/describe.h"
 #include "memprof/filter.h"
-#include "memprof/state.h"
+#include "memprof/index.h"
+#include "memprof/index_level.h"
+#include "memprof/profile.h"
 
 enum {
 #if ALQI_CHECKS >= 3

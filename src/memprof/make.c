@@ -6,6 +6,9 @@
  * Keeps .inv.armed: a client that was stopped or replaced since the skip was
  * drawn gets no sample (doc/design/memprof.md). */
 #include "memprof/make.h"
+#include "memprof/profile.h"
+#include "memprof/stash.h"
+#include "memprof/tree.h"
 
 /* Whether a profile that was armed still samples the thread.  Its memory may be
  * another profile's by now; alqi_profile_enter compares the id. */

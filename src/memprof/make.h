@@ -9,7 +9,10 @@
 #ifndef ALQI_MEMPROF_MAKE_H
 #define ALQI_MEMPROF_MAKE_H
 
-#include "memprof/state.h"
+#include "memprof/domain_state.h"
+#include "memprof/entry.h"
+#include "memprof/pool.h"
+#include "memprof/profile.h"
 
 /* A block that is about to be tracked. */
 struct alqi_memprof_birth {

@@ -13,9 +13,15 @@
  *
  * Keeps .inv.bracket, .inv.drawn, .inv.once; X3, P8 of the specification
  * (doc/design/memprof.md). */
-#include "memprof/scan.h"
+#include "memprof/callback.h"
+#include "memprof/fifo.h"
 #include "memprof/make.h"
+#include "memprof/pending.h"
+#include "memprof/pool.h"
 #include "memprof/state.h"
+#include "memprof/scan.h"
+#include "memprof/scan_run.h"
+#include "memprof/thread.h"
 
 /* ---- requests ----------------------------------------------------------- */
 

@@ -13,7 +13,8 @@
  *             was last looked at. */
 #include <string.h>
 
-#include "memprof/state.h"
+#include "memprof/old.h"
+#include "memprof/profile.h"
 
 enum { WINDOW = ALQI_OLD_AHEAD };
 

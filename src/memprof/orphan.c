@@ -7,7 +7,9 @@
  *
  * Keeps .inv.owner: lists change hands whole and under the lock, so no two
  * threads ever walk one (doc/design/memprof.md). */
-#include "memprof/state.h"
+#include "memprof/fifo.h"
+#include "memprof/old.h"
+#include "memprof/orphan.h"
 
 static struct {
     struct alqi_plat_lock lock;
@@ -54,7 +56,7 @@ alqi_orphans_adopt(struct alqi_memprof_domain *d)
     if (pending.head == NULL && deferred.head == NULL)
         return;
     alqi_domain_lock(d);
-    alqi_pending_give_locked(d, &pending, &deferred);
+    alqi_domain_give_locked(d, &pending, &deferred);
     alqi_domain_unlock(d);
 }
 

@@ -15,20 +15,15 @@
  *
  * Keeps .inv.once, .inv.nest, .inv.two, .inv.owner; .prop.short
  * (doc/design/memprof.md). */
+#include "memprof/callback.h"
+#include "memprof/fifo.h"
+#include "memprof/index.h"
+#include "memprof/orphan.h"
+#include "memprof/pending.h"
+#include "memprof/pool.h"
 #include "memprof/state.h"
-
-void
-alqi_fifo_append(struct alqi_entry_fifo *to, struct alqi_entry_fifo *from)
-{
-    if (from->head == NULL)
-        return;
-    if (to->tail != NULL)
-        to->tail->next = from->head;
-    else
-        to->head = from->head;
-    to->tail = from->tail;
-    *from = (struct alqi_entry_fifo){NULL, NULL};
-}
+#include "memprof/scan_run.h"
+#include "memprof/stash.h"
 
 void
 alqi_pending_dead(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
@@ -41,18 +36,6 @@ alqi_pending_push(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
 {
     alqi_fifo_push(alqi_profile_defers(e->profile) ? &t->deferred : &t->pending,
                    e);
-}
-
-void
-alqi_pending_give_locked(struct alqi_memprof_domain *d,
-                         struct alqi_entry_fifo *prompt,
-                         struct alqi_entry_fifo *deferred)
-{
-    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_MEMPROF_DOMAIN));
-    if (prompt->head != NULL)
-        atomic_store_explicit(&d->has_pending, true, memory_order_relaxed);
-    alqi_fifo_append(&d->pending, prompt);
-    alqi_fifo_append(&d->deferred, deferred);
 }
 
 void
@@ -87,109 +70,6 @@ alqi_pending_run_due(struct alqi_memprof_thread *t)
 
     while ((e = alqi_fifo_pop(&t->due)) != NULL)
         alqi_callback_dealloc(t, e);
-}
-
-/* ---- stacks that wait --------------------------------------------------- */
-
-enum { STASH_COUNT = sizeof(uintptr_t) - 1 }; /* nodes are aligned to words */
-
-static struct alqi_memprof_stash *
-stash_first(const struct alqi_memprof_entry *e)
-{
-    return (struct alqi_memprof_stash *)(e->stash & ~(uintptr_t)STASH_COUNT);
-}
-
-bool
-alqi_stash_make(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
-                const uintptr_t *frames, size_t n_frames)
-{
-    struct alqi_memprof_stash *s = NULL;
-
-    for (size_t i = 0; i < n_frames; i++) {
-        if (i % ALQI_STASH_FRAMES == 0) {
-            struct alqi_memprof_stash *fresh = alqi_pool_get(t);
-
-            if (fresh == NULL) {
-                alqi_stash_free(t, e);
-                return false;
-            }
-            fresh->next = NULL;
-            if (s != NULL)
-                s->next = fresh;
-            else
-                e->stash = (uintptr_t)fresh;
-            s = fresh;
-            e->birth |= ALQI_BIRTH_STASH;
-        }
-        s->frames[i % ALQI_STASH_FRAMES] = frames[i];
-    }
-    if (n_frames > 0)
-        e->stash += (n_frames - 1) % ALQI_STASH_FRAMES + 1;
-    return true;
-}
-
-void
-alqi_stash_free(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
-{
-    struct alqi_memprof_stash *s = stash_first(e), *next;
-
-    if (!(e->birth & ALQI_BIRTH_STASH))
-        return;
-    for (; s != NULL; s = next) {
-        next = s->next;
-        alqi_pool_put(t, s);
-    }
-    e->birth &= (uint8_t)~ALQI_BIRTH_STASH;
-    e->stash = 0;
-}
-
-/* Counts the saved frames: the full nodes', and those of the last node, whose
- * number is in the low bits of `stash`. */
-static size_t
-stash_count(const struct alqi_memprof_entry *e)
-{
-    size_t n = e->stash & STASH_COUNT;
-
-    if (!(e->birth & ALQI_BIRTH_STASH))
-        return 0;
-    for (const struct alqi_memprof_stash *s = stash_first(e); s->next != NULL;
-         s = s->next)
-        n += ALQI_STASH_FRAMES;
-    return n;
-}
-
-const uintptr_t *
-alqi_stash_take(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e,
-                size_t *n_frames)
-{
-    size_t n = stash_count(e), capacity = t->cache ? t->cache->capacity : 0;
-    const struct alqi_memprof_stash *s = stash_first(e);
-    uintptr_t *frames = t->frames;
-
-    if (ALQI_UNLIKELY(n > capacity)) {
-        frames = alqi_plat_pages_map(n * sizeof *frames);
-        if (frames == NULL) {
-            frames = t->frames;
-            n = capacity;
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        frames[i] = s->frames[i % ALQI_STASH_FRAMES];
-        if (i % ALQI_STASH_FRAMES == ALQI_STASH_FRAMES - 1)
-            s = s->next;
-    }
-    alqi_stash_free(t, e);
-    *n_frames = n;
-    return frames;
-}
-
-void
-alqi_stash_release(struct alqi_memprof_thread *t, const uintptr_t *frames,
-                   size_t n_frames)
-{
-    if (ALQI_UNLIKELY(frames != t->frames))
-        alqi_plat_pages_unmap((void *)(uintptr_t)frames,
-                              n_frames * sizeof *frames);
 }
 
 /* ---- deferred ones ------------------------------------------------------ */
@@ -487,6 +367,6 @@ alqi_pending_hand_over(struct alqi_memprof_thread *t)
     if (dead.head == NULL && deferred.head == NULL)
         return;
     alqi_domain_lock(d);
-    alqi_pending_give_locked(d, &dead, &deferred);
+    alqi_domain_give_locked(d, &dead, &deferred);
     alqi_domain_unlock(d);
 }

@@ -13,7 +13,8 @@
  *
  * A free node's first word links the cache, a batch's first node has the link
  * to the next batch in its second word. */
-#include "memprof/state.h"
+#include "memprof/entry.h"
+#include "memprof/pool.h"
 
 enum {
     NODE_BYTES = sizeof(struct alqi_memprof_entry),

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "memprof/state.h"
+#include "memprof/pool.h"
 
 enum { THREADS = 8, NODES = 50000 };
 

@@ -11,7 +11,7 @@
 #include <sys/sdt.h>
 
 #include "memprof/probes.h"
-#include "memprof/state.h"
+#include "memprof/profile.h"
 
 /* Tracers find the semaphores by the notes, and count themselves in.  The
  * names, which the header prescribes, are static: a program may have its

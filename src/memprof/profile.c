@@ -11,7 +11,7 @@
  * never unmapped; the id tells a stale pointer from the profile that was meant.
  *
  * Keeps .inv.stable, .inv.attached (doc/design/memprof.md). */
-#include "memprof/state.h"
+#include "memprof/profile.h"
 
 enum { SLAB_BYTES = 1 << 14 };
 

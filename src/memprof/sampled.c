@@ -13,9 +13,14 @@
  *
  * Keeps .inv.before, .inv.nest, .inv.once; .prop.short
  * (doc/design/memprof.md). */
+#include "memprof/callback.h"
+#include "memprof/fifo.h"
 #include "memprof/filter.h"
+#include "memprof/index.h"
 #include "memprof/make.h"
+#include "memprof/pending.h"
 #include "memprof/state.h"
+#include "memprof/thread.h"
 
 /* Runs the alloc callback, or queues it.  False: the entry is to be freed. */
 static bool

@@ -1,4 +1,4 @@
-/* scan.c -- entries of a scanned heap: what a collection does, what runs later
+/* scan.c -- entries of a scanned heap: what a collection does; roots, polls
  *
  * An entry of a scanned heap is in one place:
  *
@@ -18,23 +18,22 @@
  *             once (E6).
  *
  * Keeps .inv.note, .inv.once (doc/design/memprof.md). */
-#include "memprof/scan.h"
+#include "memprof/callback.h"
+#include "memprof/describe.h"
+#include "memprof/fifo.h"
+#include "memprof/old.h"
+#include "memprof/orphan.h"
+#include "memprof/pending.h"
 #include "memprof/state.h"
+#include "memprof/scan.h"
+#include "memprof/thread.h"
+#include "memprof/verify.h"
 
 static bool
 is_young(const struct alqi_memprof_domain *d,
          const struct alqi_memprof_entry *e)
 {
     return d->subject->is_young(d->heap, e->block);
-}
-
-void
-alqi_scan_place(struct alqi_memprof_domain *d, struct alqi_memprof_entry *e)
-{
-    if ((e->profile->tracker.flags & ALQ_TRACKER_VALUES) || is_young(d, e))
-        alqi_fifo_push(&d->young, e);
-    else
-        alqi_old_add(&d->old, e);
 }
 
 /* ---- a collection, entry by entry --------------------------------------- */
@@ -234,7 +233,7 @@ give_found(struct alqi_memprof_domain *d, struct found *found)
     if (prompt.head == NULL && deferred.head == NULL)
         return;
     alqi_domain_lock(d);
-    alqi_pending_give_locked(d, &prompt, &deferred);
+    alqi_domain_give_locked(d, &prompt, &deferred);
     alqi_domain_unlock(d);
 }
 
@@ -433,73 +432,6 @@ alqi_scan_each(struct alqi_memprof_domain *d, const struct alq_profile *p,
          t = t->next_in_domain)
         stop = look_at_thread(&l, t);
     return stop;
-}
-
-/* ---- turns -------------------------------------------------------------- */
-
-/* Runs the alloc callback; false: the entry is freed. */
-static bool
-run_alloc(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
-{
-    const uintptr_t *frames;
-    size_t n_frames;
-    bool keep;
-
-    e->flags &= (uint16_t)~ALQI_ENTRY_ALLOC_DUE;
-    if (alqi_profile_status(e->profile) != ALQI_PROFILE_SAMPLING) {
-        alqi_entry_free(t, e);
-        return false;
-    }
-    frames = alqi_stash_take(t, e, &n_frames);
-    e->data = 0;
-    keep = alqi_callback_alloc(t, e, ALQI_CALLBACK_ALLOC_DEFERRED, frames,
-                               n_frames, &e->data);
-    alqi_stash_release(t, frames, n_frames);
-    if (!keep) {
-        alqi_entry_free(t, e);
-        return false;
-    }
-    e->flags |= ALQI_ENTRY_DATUM;
-    return true;
-}
-
-/* Runs the promote callback, from which on the datum is the major one; false:
- * the entry is freed. */
-static bool
-run_promote(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
-{
-    bool keep = alqi_callback_promote(t, e);
-
-    e->flags &= (uint16_t) ~(ALQI_ENTRY_YOUNG | ALQI_ENTRY_MOVED);
-    if (!keep)
-        alqi_entry_release(t, e);
-    return keep;
-}
-
-static bool
-is_discarded(const struct alqi_memprof_entry *e)
-{
-    return (e->flags & ALQI_ENTRY_GONE) ||
-           alqi_profile_status(e->profile) == ALQI_PROFILE_DISCARDED;
-}
-
-void
-alqi_scan_run(struct alqi_memprof_thread *t, struct alqi_memprof_entry *e)
-{
-    if ((e->flags & ALQI_ENTRY_ALLOC_DUE) && !run_alloc(t, e))
-        return;
-    if (is_discarded(e)) {
-        alqi_entry_release(t, e);
-        return;
-    }
-    if ((e->flags & ALQI_ENTRY_MOVED) && !run_promote(t, e))
-        return;
-    if (is_discarded(e))
-        alqi_entry_release(t, e);
-    else if (e->flags & ALQI_ENTRY_DEAD)
-        alqi_callback_dealloc(t, e);
-    else
-        alqi_scan_place(t->domain, e);
 }
 
 /* ---- polls -------------------------------------------------------------- */

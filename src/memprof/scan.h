@@ -129,4 +129,17 @@ void alqi_memprof_heap_end(struct alqi_memprof_thread *thread);
 uint32_t alqi_memprof_suspend(struct alqi_memprof_thread *thread);
 void alqi_memprof_resume(struct alqi_memprof_thread *thread, uint32_t was);
 
+/* ---- the engine's ------------------------------------------------------ */
+
+/* Takes a discarded profile's entries off the lists, by `chain`. */
+struct alqi_memprof_entry *alqi_scan_sweep(struct alqi_memprof_domain *d,
+                                           const struct alq_profile *p);
+/* Visits the profile's entries of blocks that are alive, until `visit` returns
+ * other than 0; returns that.  The domain's thread is the caller, or stopped.
+ */
+int alqi_scan_each(struct alqi_memprof_domain *d, const struct alq_profile *p,
+                   int (*visit)(void *arg, const struct alq_allocation *a,
+                                uintptr_t data),
+                   void *arg);
+
 #endif

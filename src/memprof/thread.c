@@ -18,8 +18,14 @@
  * Keeps .inv.drawn, .inv.nest; .prop.signal (doc/design/memprof.md). */
 #include <string.h>
 
+#include "memprof/callback.h"
+#include "memprof/domain.h"
+#include "memprof/index.h"
 #include "memprof/make.h"
-#include "memprof/state.h"
+#include "memprof/pending.h"
+#include "memprof/pool.h"
+#include "memprof/thread.h"
+#include "memprof/tree.h"
 
 enum { SKIPS_MAX = 16 }; /* expected samples; more are one binomial draw */
 
@@ -48,7 +54,6 @@ delayed_drain(struct alqi_memprof_thread *t)
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
-/* Called in a handler that interrupted the engine on its own thread. */
 bool
 alqi_thread_delay_free(struct alqi_memprof_thread *t, void *block)
 {

@@ -13,6 +13,7 @@
  *
  * Keeps .inv.trees, .inv.own, .inv.attached (doc/design/memprof.md). */
 #include "memprof/state.h"
+#include "memprof/tree.h"
 
 static bool
 is_sampling(const struct alq_profile *p)
@@ -173,7 +174,6 @@ alqi_tree_leave_all(struct alqi_memprof_thread *t)
     alqi_domain_unlock(t->domain);
 }
 
-/* In a child of an unprepared fork, for a thread that does not exist there. */
 void
 alqi_tree_fork_reset(struct alqi_memprof_thread *t)
 {
@@ -214,7 +214,7 @@ alqi_memprof_trees_adopt(struct alqi_memprof_thread *thread,
     while (trees->n > 0)
         add_locked(thread, trees->profile[--trees->n]);
     alqi_domain_unlock(thread->domain);
-    alqi_thread_leave(thread, was);
+    alqi_memprof_leave(thread, was);
 }
 
 void
@@ -232,5 +232,5 @@ alqi_memprof_trees_drop(struct alqi_memprof_thread *thread,
         alqi_profile_detach(p);
     }
     if (is_out)
-        alqi_thread_leave(thread, was);
+        alqi_memprof_leave(thread, was);
 }

@@ -16,8 +16,8 @@
  * heap/alloc_limit.h; 10 and 12 in make.h and managed.c; 14 in domain.c
  * and glue/join/profiler_heap.c; 13 need not hold here (spec 1.15).  Also
  * asserts .inv.ahead, .inv.old, .inv.datum. */
-#include "memprof/scan.h"
 #include "memprof/state.h"
+#include "memprof/verify.h"
 
 #if ALQI_CHECKS >= 2
 
