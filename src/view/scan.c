@@ -387,6 +387,27 @@ blocks_scan(struct scanner *s)
         alqi_view_sum_join(&s->out->total, &s->out->stacks[i]);
 }
 
+/* Makes the scan of the filter that it has; false: no memory. */
+static bool
+scan_all(struct scanner *s)
+{
+    const struct alqi_view_index *x = s->x;
+    struct alqi_view_scan *scan = s->out;
+    bool is_run;
+
+    scan->stacks = calloc((size_t)x->n_stacks + 1, sizeof *scan->stacks);
+    scan->bits = calloc((size_t)x->n_blocks * (ALQI_VIEW_BLOCK_ROWS / 64) + 1,
+                        sizeof *scan->bits);
+    is_run = scan->stacks != NULL && scan->bits != NULL && classes_make(s) &&
+             origins_make(s) && stacks_make(s);
+    if (is_run)
+        blocks_scan(s);
+    free(s->class_passes);
+    free(s->origin_passes);
+    free(s->stack_passes);
+    return is_run;
+}
+
 bool
 alqi_view_scan_run(struct alqi_view_scan *scan, const struct alqi_view_index *x,
                    const struct alqi_view_filter *filter)
@@ -395,20 +416,10 @@ alqi_view_scan_run(struct alqi_view_scan *scan, const struct alqi_view_index *x,
     bool is_run = false;
 
     memset(scan, 0, sizeof *scan);
-    if (s == NULL || !alqi_view_filter_keep(&scan->filter, filter))
-        goto out;
-    scan->stacks = calloc((size_t)x->n_stacks + 1, sizeof *scan->stacks);
-    scan->bits = calloc((size_t)x->n_blocks * (ALQI_VIEW_BLOCK_ROWS / 64) + 1,
-                        sizeof *scan->bits);
-    *s = (struct scanner){.x = x, .f = &scan->filter, .out = scan};
-    is_run = scan->stacks != NULL && scan->bits != NULL && classes_make(s) &&
-             origins_make(s) && stacks_make(s);
-    if (is_run)
-        blocks_scan(s);
-    free(s->class_passes);
-    free(s->origin_passes);
-    free(s->stack_passes);
-out:
+    if (s != NULL && alqi_view_filter_keep(&scan->filter, filter)) {
+        *s = (struct scanner){.x = x, .f = &scan->filter, .out = scan};
+        is_run = scan_all(s);
+    }
     free(s);
     return is_run;
 }

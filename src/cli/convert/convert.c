@@ -375,20 +375,16 @@ alqi_cli_conversion_open(const struct alqi_cli_recording *recording,
     c->most_rate = c->rate = alqi_cli_recording_most_rate(recording);
     c->merge = alqi_cli_merge_open(recording);
     c->codes = alqi_cli_codes_new(symbols, c->header->executable);
-    if (c->merge == NULL || c->codes == NULL)
-        goto fail;
-    status = alqi_cli_exact_writer_open(c, recording);
+    if (c->merge != NULL && c->codes != NULL)
+        status = alqi_cli_exact_writer_open(c, recording);
     if (status == ALQ_OK)
         status = writer_open(c, packet, packet_arg);
     if (status == ALQ_OK)
         status = alqi_cli_conversion_cmdline(c);
-    if (status != ALQ_OK)
-        goto fail;
-    *out = c;
-    return ALQ_OK;
-
-fail:
-    (void)alqi_cli_conversion_close(c);
+    if (status == ALQ_OK)
+        *out = c;
+    else
+        (void)alqi_cli_conversion_close(c);
     return status;
 }
 

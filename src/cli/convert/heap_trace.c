@@ -305,8 +305,26 @@ event_take(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
 
 /* ---- in steps ----------------------------------------------------------- */
 
-/* The new trace has the old one's header, so rates and word size stay. On
- * failure all is dropped and *out is NULL. */
+/* Opens the new trace with the old one's header, so rates and word size
+ * stay. */
+static enum alq_status
+writer_open(struct alqi_cli_heap_rewriting *w,
+            struct alqi_symbol_table *symbols, alqi_ctf_packet_fn *packet,
+            void *packet_arg)
+{
+    const struct alqi_ctf_info *info = alqi_ctf_reader_info(w->reader);
+
+    w->is_bytes = info->word_bits == 8;
+    w->lambda = w->is_bytes ? info->rate * ALQI_WORD_BYTES : info->rate;
+    w->last_us = info->start_us;
+    w->codes = alqi_cli_codes_new(symbols, info->executable);
+    if (w->codes == NULL)
+        return ALQ_ENOMEM;
+    return alqi_ctf_writer_open(info, packet, packet_arg, lookup, w,
+                                &w->writer);
+}
+
+/* On failure all is dropped and *out is NULL. */
 enum alq_status
 alqi_cli_heap_rewriting_open(alqi_ctf_read_fn *read, void *read_arg,
                              struct alqi_symbol_table *symbols,
@@ -315,7 +333,6 @@ alqi_cli_heap_rewriting_open(alqi_ctf_read_fn *read, void *read_arg,
                              struct alqi_cli_heap_rewriting **out)
 {
     struct alqi_cli_heap_rewriting *w = calloc(1, sizeof *w);
-    const struct alqi_ctf_info *info;
     enum alq_status status;
 
     *out = NULL;
@@ -324,24 +341,12 @@ alqi_cli_heap_rewriting_open(alqi_ctf_read_fn *read, void *read_arg,
         return ALQ_ENOMEM;
     w->result = result;
     status = alqi_ctf_reader_open(read, read_arg, warned, NULL, &w->reader);
-    if (status != ALQ_OK)
-        goto fail;
-    info = alqi_ctf_reader_info(w->reader);
-    w->is_bytes = info->word_bits == 8;
-    w->lambda = w->is_bytes ? info->rate * ALQI_WORD_BYTES : info->rate;
-    w->last_us = info->start_us;
-    status = ALQ_ENOMEM;
-    w->codes = alqi_cli_codes_new(symbols, info->executable);
-    if (w->codes != NULL)
-        status = alqi_ctf_writer_open(info, packet, packet_arg, lookup, w,
-                                      &w->writer);
-    if (status != ALQ_OK)
-        goto fail;
-    *out = w;
-    return ALQ_OK;
-
-fail:
-    (void)alqi_cli_heap_rewriting_close(w);
+    if (status == ALQ_OK)
+        status = writer_open(w, symbols, packet, packet_arg);
+    if (status == ALQ_OK)
+        *out = w;
+    else
+        (void)alqi_cli_heap_rewriting_close(w);
     return status;
 }
 

@@ -109,51 +109,48 @@ freeze(struct alqi_cli_recording *r, int fd)
     return r->bytes != NULL;
 }
 
-/* An exact recording is frozen whether or not its process lives: it may have
- * gone on since the first mapping. */
-struct alqi_cli_recording *
-alqi_cli_recording_open(const char *path, char *error, size_t error_bytes)
+/* Opens and maps the recording; returns what is wrong, or NULL.  An exact
+ * recording is frozen whether or not its process lives: it may have gone on
+ * since the first mapping. */
+static const char *
+recording_map(struct alqi_cli_recording *r, const char *path)
 {
-    struct alqi_cli_recording *r = calloc(1, sizeof *r);
-    const char *why = "there is no memory";
     off_t size_bytes = -1;
+    const char *why;
     void *map;
-    int fd = -1;
 
-    if (r == NULL)
-        goto fail;
-    fd = r->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0)
-        size_bytes = alqi_cli_recorded_bytes(fd);
-    if (size_bytes < 0) {
-        why = strerror(errno);
-        goto fail;
-    }
-    why = "it is shorter than a recording's header";
+    r->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (r->fd >= 0)
+        size_bytes = alqi_cli_recorded_bytes(r->fd);
+    if (size_bytes < 0)
+        return strerror(errno);
     if (size_bytes < ALQI_RAW_HEADER_BYTES)
-        goto fail;
-    map = mmap(NULL, (size_t)size_bytes, PROT_READ, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED) {
-        why = strerror(errno);
-        goto fail;
-    }
+        return "it is shorter than a recording's header";
+    map = mmap(NULL, (size_t)size_bytes, PROT_READ, MAP_SHARED, r->fd, 0);
+    if (map == MAP_FAILED)
+        return strerror(errno);
     r->bytes = map;
     r->n_bytes = (size_t)size_bytes;
     r->until_ns = r->moment_ns = until_ns;
     memcpy(&r->header, map, sizeof r->header);
     if (!header_check(r, &why))
-        goto fail;
+        return why;
     r->header.executable[sizeof r->header.executable - 1] = '\0';
     r->header.host[sizeof r->header.host - 1] = '\0';
     r->pid = (pid_t)r->header.pid;
-    /* Whether it goes on or not: it may have gone on since it was mapped. */
-    if ((r->header.flags & ALQI_RAW_IS_EXACT) != 0 && !freeze(r, fd)) {
-        why = strerror(errno);
-        goto fail;
-    }
-    return r;
+    if ((r->header.flags & ALQI_RAW_IS_EXACT) != 0 && !freeze(r, r->fd))
+        return strerror(errno);
+    return NULL;
+}
 
-fail:
+struct alqi_cli_recording *
+alqi_cli_recording_open(const char *path, char *error, size_t error_bytes)
+{
+    struct alqi_cli_recording *r = calloc(1, sizeof *r);
+    const char *why = r != NULL ? recording_map(r, path) : "there is no memory";
+
+    if (why == NULL)
+        return r;
     snprintf(error, error_bytes, "%s", why);
     alqi_cli_recording_drop(r);
     return NULL;

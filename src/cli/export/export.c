@@ -1,6 +1,6 @@
 /* export.c -- aliquot export: options and the table of formats
  *
- * A format is a row of `formats`. Three kinds of row: write gets an analysis;
+ * A format is a row of FORMATS. Three kinds of row: write gets an analysis;
  * rewrite gets the events alone; neither means rows of a database. Phases:
  * options, the format (format_find), the input, then write_out() or rewrite().
  * The output is opened after the analysis, so that a trace that cannot be read
@@ -21,9 +21,25 @@
 #include "cli/export/sql.h"
 #include "cli/tool/text.h"
 
-#define FORMAT_CHOICES                                                         \
-    "folded csv pprof speedscope dhat massif callgrind html html-summary "     \
-    "sqlite memtrace"
+/* The formats: name; suffix of OUT, without that of a compression; and what
+ * struct alqi_cli_export_format has from `write` on.  Of suffixes that OUT ends
+ * with the last row counts.  FIRST is NEXT but for the blank between names. */
+#define FORMATS(FIRST, NEXT)                                                   \
+    FIRST("folded", ".folded", alqi_cli_export_folded)                         \
+    NEXT("csv", ".csv", alqi_cli_export_csv)                                   \
+    NEXT("pprof", ".pb.gz", alqi_cli_export_pprof)                             \
+    NEXT("speedscope", ".speedscope.json", alqi_cli_export_speedscope)         \
+    NEXT("dhat", ".dhat.json", alqi_cli_export_dhat, .needs_blocks = true)     \
+    NEXT("massif", ".massif", alqi_cli_export_massif, .needs_blocks = true)    \
+    NEXT("callgrind", ".callgrind", alqi_cli_export_callgrind)                 \
+    NEXT("html", ".html", alqi_cli_export_page, .needs_index = true)           \
+    NEXT("html-summary", ".summary.html", alqi_cli_export_html)                \
+    NEXT("sqlite", ".sqlite", NULL) /* rows: sql.h */                          \
+    NEXT("memtrace", ".memtrace.ctf", NULL, .rewrite = alqi_cli_export_memtrace)
+
+#define FIRST_NAME(name, ...) name
+#define NEXT_NAME(name, ...) " " name
+#define FORMAT_CHOICES FORMATS(FIRST_NAME, NEXT_NAME)
 
 static const double TEMPORARY_US = 1000;
 
@@ -35,21 +51,9 @@ static const uint64_t MAX_SAMPLES = 300000;
 /* What most mail servers take in one piece, with room for the coding. */
 static const double LARGE_BYTES = 10 << 20;
 
-/* In the order of FORMAT_CHOICES. */
+#define FORMAT_ROW(...) {__VA_ARGS__},
 static const struct alqi_cli_export_format formats[] = {
-    {"folded", ".folded", alqi_cli_export_folded, false, false},
-    {"csv", ".csv", alqi_cli_export_csv, false, false},
-    {"pprof", ".pb.gz", alqi_cli_export_pprof, false, false},
-    {"speedscope", ".speedscope.json", alqi_cli_export_speedscope, false,
-     false},
-    {"dhat", ".dhat.json", alqi_cli_export_dhat, true, false},
-    {"massif", ".massif", alqi_cli_export_massif, true, false},
-    {"callgrind", ".callgrind", alqi_cli_export_callgrind, false, false},
-    {"html", ".html", alqi_cli_export_page, false, true},
-    {"html-summary", ".summary.html", alqi_cli_export_html, false, false},
-    {"sqlite", ".sqlite", NULL, false, false}, /* rows: sql.h */
-    {"memtrace", ".memtrace.ctf", NULL, false, false, alqi_cli_export_memtrace},
-};
+    FORMATS(FORMAT_ROW, FORMAT_ROW)};
 
 static const struct alqi_cli_export_format clickhouse = {.name = "clickhouse"};
 
