@@ -2,7 +2,7 @@
  *
  * Nodes come from slabs that are never unmapped (pool.c) and never move, so a
  * callback may be running for an entry while its block moves, dies, or is found
- * again.  The states of spec statmemprof 2.1 (.state.entry) are these flags:
+ * again.  The states of .state.entry (doc/design/memprof.md) are these flags:
  *
  *     OFF  ALLOC_DUE, offset    DEF  ALLOC_DUE        RUN(x)  RUNNING
  *     YNG  YOUNG                OLD  (none)           PRO     YOUNG MOVED

@@ -2,7 +2,7 @@
  *
  * A managed request is sampled as a whole before there is memory:
  *
- *     request  draws decide every sub-block (S6); new_entries get offsets for
+ *     request  draws decide every sub-block; new_entries get offsets for
  *              addresses; alloc callbacks run in program order
  *              ... the heap makes room (it may collect) ...
  *     done     offsets become addresses; entries go to young, old or a FIFO
@@ -11,8 +11,7 @@
  * A block that the runtime allocated itself is sampled when it exists; its
  * callbacks wait for a poll.
  *
- * Keeps .inv.bracket, .inv.drawn, .inv.once; X3, P8 of the specification
- * (doc/design/memprof.md). */
+ * Keeps .inv.bracket, .inv.drawn, .inv.once (doc/design/memprof.md). */
 #include "memprof/callback.h"
 #include "memprof/fifo.h"
 #include "memprof/make.h"
@@ -485,7 +484,7 @@ alqi_memprof_block(struct alqi_memprof_thread *thread,
 {
     uint64_t k;
 
-    /* Words of a suspended thread are no trials (S12). */
+    /* Words of a suspended thread are no trials. */
     if (thread->mode != ALQI_MEMPROF_IDLE || b->words_tried == 0)
         return;
     if (ALQI_LIKELY(thread->residual > b->words_tried &&

@@ -15,7 +15,7 @@
  *             pinned blocks and allocations made since.
  * .inv.noted  An entry whose alloc callback is due notes moves and death like
  *             any other: the callback still runs, promote and dealloc follow at
- *             once (E6).
+ *             once.
  *
  * Keeps .inv.note, .inv.once (doc/design/memprof.md). */
 #include "memprof/callback.h"

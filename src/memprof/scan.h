@@ -2,8 +2,7 @@
  *
  * A scanned heap has domains, each run by one thread at a time, and collects.
  * State of one domain is never used by two threads at once: by the thread that
- * runs it, or by a collector while that thread is stopped.  The call for each
- * point of spec statmemprof 1.4 and 1.13:
+ * runs it, or by a collector while that thread is stopped.  The calls:
  *
  *     a small allocation reaches the trigger  _request, then _request_done
  *                                             or _request_cancel
@@ -56,7 +55,7 @@ struct alqi_memprof_block {
 };
 
 /* A small block that reached the trigger; `words_after` are the words below the
- * sampled one (S7).  Draw the trigger anew. */
+ * sampled one.  Draw the trigger anew. */
 void alqi_memprof_small(struct alqi_memprof_thread *thread,
                         const struct alqi_memprof_block *b,
                         uint64_t words_after,
@@ -70,13 +69,13 @@ void alqi_memprof_block(struct alqi_memprof_thread *thread,
 /* ---- collection --------------------------------------------------------- */
 
 /* Once a minor collection for each domain, when every domain has finished
- * promoting: subject.minor_forward tells survivors from dead (E1, E2). */
+ * promoting: subject.minor_forward tells survivors from dead. */
 void alqi_memprof_after_minor(struct alqi_memprof_domain *domain);
 
 /* How many major cycles have ended in the heap of a domain that begins. */
 void alqi_memprof_cycle_set(struct alqi_memprof_domain *domain, uint64_t cycle);
 
-/* Once a major cycle for each domain, after all marking (E3). */
+/* Once a major cycle for each domain, after all marking. */
 void alqi_memprof_after_major(struct alqi_memprof_domain *domain);
 
 /* User data that are values (ALQ_TRACKER_VALUES) and not 0: strong roots, which

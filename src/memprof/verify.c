@@ -1,21 +1,21 @@
 /* verify.c -- the invariants of a scanned domain's entries between two steps
- *                                                       [spec statmemprof 1.15]
  *
- * In dbg builds each collection ends with alqi_scan_verify.  The numbers are
- * the specification's; its tables and indices are our lists and FIFOs:
+ * In dbg builds each collection ends with alqi_scan_verify.  Below the number
+ * of a property stands at the assertion:
  *
- *     1, 3   an entry on `old` has neither a young block nor a callback due; an
- *            entry with a callback due is on a FIFO; no entry of a list runs
- *     2, 7   what was promoted was born young; an old block that is tracked was
- *            born old or has had its promote callback
- *     4      a running entry is that of one thread, which is in a callback
- *     5      an offset has had at most its alloc callback
- *     6      a block of a list is in the heap
+ *     1  an entry on `old` has no young block
+ *     2  what was promoted was born young
+ *     3  an entry of a list owes no callback; one that owes is on a FIFO
+ *     4  a running entry is that of one thread, which is in a callback
+ *     5  an offset has had at most its alloc callback
+ *     6  a block of a list is in the heap
+ *     7  an old block that is tracked was born old or has had its promote
+ *        callback
  *
- * 9 and 11 are asserted where they arise, in sample/ and managed.c; 8 in
- * heap/alloc_limit.h; 10 and 12 in make.h and managed.c; 14 in domain.c
- * and glue/join/profiler_heap.c; 13 need not hold here (spec 1.15).  Also
- * asserts .inv.ahead, .inv.old, .inv.datum. */
+ * What sampling and requests promise is asserted where it arises: sample/,
+ * make.h, managed.c, domain.c, heap/alloc_limit.h and
+ * glue/join/profiler_heap.c.  Also asserts .inv.ahead, .inv.old,
+ * .inv.datum. */
 #include "memprof/state.h"
 #include "memprof/verify.h"
 
