@@ -104,10 +104,13 @@ alqi_heap_pool_poison_all(struct alqi_heap_pool *pool, unsigned size_class)
         alqi_heap_pool_poison(slot + i * words, words);
 }
 
-/* Whether the slot has a block that is no garbage. */
+/* Whether the slot has a block that is no garbage.  The program may change a
+ * living block's tag meanwhile (a host's: OCaml's lazy values). */
 static inline bool
-is_live(uintptr_t header, uintptr_t garbage)
+is_live(const alqi_heap_word *slot, uintptr_t garbage)
 {
+    uintptr_t header = __atomic_load_n(slot, __ATOMIC_RELAXED);
+
     return header != 0 && alqi_heap_colour(header) != garbage;
 }
 
@@ -127,7 +130,7 @@ free_some(alqi_heap_word *slot, const alqi_heap_word *end, size_t words,
         }
         slot += words;
         n++;
-    } while (slot < end && !is_live(*slot, garbage));
+    } while (slot < end && !is_live(slot, garbage));
     return n;
 }
 
@@ -146,7 +149,7 @@ alqi_heap_pool_sweep(struct alqi_heap_pool *pool, unsigned size_class,
 
     pool->first_range = 0;
     for (; slot < end; slot += words) {
-        if (is_live(*slot, garbage))
+        if (is_live(slot, garbage))
             continue;
         n = free_some(slot, end, words, garbage);
         slot[1] = range_word(0, n);

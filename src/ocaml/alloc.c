@@ -220,7 +220,11 @@ caml_shared_try_alloc(void *heap, uintptr_t wosize, unsigned tag,
     if (block == ALQ_NULL)
         return NULL;
     alqi_heap_limit_trigger_advance(d);
-    caml_global_heap_state.marked = d->alloc_colour;
+    /* One colour for all domains, which changes in stops. */
+    if (__atomic_load_n(&caml_global_heap_state.marked, __ATOMIC_RELAXED) !=
+        d->alloc_colour)
+        __atomic_store_n(&caml_global_heap_state.marked, d->alloc_colour,
+                         __ATOMIC_RELAXED);
     return (value *)block - 1;
 }
 

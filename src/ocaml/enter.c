@@ -28,7 +28,8 @@ alqi_ocaml_leave(struct alqi_domain *d)
     state->stat_promoted_words = counts->promoted_words;
     state->stat_major_words = counts->promoted_words + counts->direct_words;
     state->allocated_words = state->allocated_words_direct = 0;
-    caml_major_cycles_completed = d->heap->cycle.n;
+    __atomic_store_n(&caml_major_cycles_completed, d->heap->cycle.n,
+                     __ATOMIC_RELAXED);
     __atomic_store_n(&caml_minor_collections_count, d->heap->young.n_minors,
                      __ATOMIC_RELAXED);
     __atomic_store_n(&caml_compactions_count, d->heap->compact.n,

@@ -315,9 +315,12 @@ caml_gc_set(value control)
         c.custom_major_ratio = field_of(control, 8);
         c.custom_minor_ratio = field_of(control, 9);
         c.custom_minor_max_size = field_of(control, 10);
-        caml_custom_major_ratio = (uintptr_t)c.custom_major_ratio;
-        caml_custom_minor_ratio = (uintptr_t)c.custom_minor_ratio;
-        caml_custom_minor_max_bsz = (uintptr_t)c.custom_minor_max_size;
+        __atomic_store_n(&caml_custom_major_ratio,
+                         (uintptr_t)c.custom_major_ratio, __ATOMIC_RELAXED);
+        __atomic_store_n(&caml_custom_minor_ratio,
+                         (uintptr_t)c.custom_minor_ratio, __ATOMIC_RELAXED);
+        __atomic_store_n(&caml_custom_minor_max_bsz,
+                         (uintptr_t)c.custom_minor_max_size, __ATOMIC_RELAXED);
     }
     __atomic_store_n(&caml_verb_gc, (uintptr_t)field_of(control, 3),
                      __ATOMIC_RELAXED);

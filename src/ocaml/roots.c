@@ -55,7 +55,8 @@ static void (*hook_now(void))(void)
 void
 alqi_ocaml_hook_is_next(void)
 {
-    hook.is_next = hook.of_threads == NULL && hook_now() == NULL;
+    if (hook.of_threads == NULL && hook_now() == NULL)
+        hook.is_next = true; /* there is one domain yet */
 }
 
 static void
