@@ -164,13 +164,14 @@ lab_take(struct alqi_domain *d, unsigned c, size_t words, bool no_scan)
     return (alqi_heap_word *)at;
 }
 
-/* Marks the old block as moved, for a single worker or the owner: plain
- * stores. */
+/* Marks the old block as moved, for a single worker or the owner: stores
+ * without order.  The first is atomic since another worker may look whether the
+ * word is an infix header (hosted.h): no move writes one. */
 static inline alq_value
 moved(alqi_heap_word *from, alqi_heap_word *to)
 {
     ALQI_DEBUG(from[-1] > ALQI_HEAP_IN_PROGRESS); /* .inv.claim: it was live */
-    from[-1] = 0;
+    __atomic_store_n(&from[-1], 0, __ATOMIC_RELAXED);
     from[0] = (alq_value)(to + 1);
     return (alq_value)(to + 1);
 }
