@@ -94,6 +94,15 @@ refused_raise(struct alqi_domain *d)
     caml_raise_out_of_memory();
 }
 
+/* Whether C code asks for a collection, though it may not have raised the limit
+ * as far as the runtime does. */
+static inline bool
+is_collection_asked(const struct caml_domain_state *state)
+{
+    return (state->requested_minor_gc | state->requested_major_slice |
+            state->requested_global_major_slice) != 0;
+}
+
 /* Serves what interrupts the domain, if anything does: more often the minor
  * heap is full, or a word is sampled. */
 static void
@@ -102,7 +111,7 @@ interrupts_serve(struct caml_domain_state *state, bool is_from_ocaml)
     uintptr_t limit =
         (uintptr_t)__atomic_load_n(&state->young_limit, __ATOMIC_RELAXED);
 
-    if (limit != UINTPTR_MAX) {
+    if (limit != UINTPTR_MAX && !is_collection_asked(state)) {
         /* Not here, where a sampled word may be why: a trigger that is drawn
          * anew would lose it. */
         if (state->action_pending)
