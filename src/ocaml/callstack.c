@@ -67,7 +67,9 @@ plain_walk(struct caml_stack *stack, uintptr_t *frames, size_t max_frames)
     return n;
 }
 
-/* Of the block `index` of the request, if it is not -1. */
+/* Walks any stack, by OCaml's function; returns the number of frames.  With an
+ * `index` that is not -1 the innermost frame says where that block of the
+ * request is allocated. */
 static size_t
 any_walk(struct alqi_ocaml_thread *th, intptr_t index, uintptr_t *frames,
          size_t max_frames)
@@ -80,6 +82,8 @@ any_walk(struct alqi_ocaml_thread *th, intptr_t index, uintptr_t *frames,
     return n;
 }
 
+/* The walk of hosted.h.  The first frame of a request's block says which block
+ * of the request it is, the others do not depend on that. */
 bool
 alqi_heap_host_walk(struct alqi_domain *d, uint64_t words_below,
                     uintptr_t *frames, size_t max_frames, size_t *n_frames)

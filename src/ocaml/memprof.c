@@ -68,7 +68,7 @@ redraw(struct alqi_domain *d)
         alqi_heap_observe_redraw_sigsafe(d);
 }
 
-/* Of systhreads, which takes NULL for a lack of memory. */
+/* Systhreads calls this for a new thread; NULL: no memory. */
 ALQI_OCAML_API void *
 caml_memprof_new_thread(struct caml_domain_state *state)
 {
@@ -103,6 +103,8 @@ caml_memprof_enter_thread(void *thread)
     redraw(d);
 }
 
+/* The thread's state ends; what callbacks it had in hand are dropped.  It may
+ * be the running thread's, whose engine state is in its place (.inv.turn). */
 ALQI_OCAML_API void
 caml_memprof_delete_thread(void *thread)
 {
@@ -264,6 +266,8 @@ is_begun(void)
            caml_state->dls_root != ALQI_OCAML_UNIT;
 }
 
+/* Tells the tracker of a block.  The datum is written last, when nothing that
+ * may collect comes any more (ALQI_TRACKER_DATUM_LAST). */
 static int
 alloc(const struct profile *p, int field, const struct alq_allocation *a,
       uintptr_t *data)
@@ -331,8 +335,8 @@ alqi_heap_host_owes(struct alqi_domain *d)
     caml_set_action_pending(alqi_ocaml_state(d));
 }
 
-/* Whether callbacks wait for the domain or its thread, and can run: within one
- * the heap asks again when it has ended. */
+/* Whether callbacks wait for the domain or its thread, and can run.  Within a
+ * callback none can; the heap asks again when that callback has ended. */
 static bool
 is_owed(const struct alqi_domain *d)
 {
@@ -344,10 +348,11 @@ is_owed(const struct alqi_domain *d)
             (t != NULL && alqi_memprof_has_pending(&t->engine)));
 }
 
-/* Of limits, too, which come first: the runtime calls this where OCaml's code
- * may run.  Draws the trigger anew only if callbacks ran: the runtime calls
- * this for each allocation that has come to the trigger, whose sample must not
- * be lost.  What is left after a failure is asked for again. */
+/* Runs the callbacks of limits, then those of profiles; the runtime calls this
+ * where OCaml's code may run.  Draws the trigger anew only if callbacks ran:
+ * the runtime calls this for each allocation that has come to the trigger,
+ * whose sample must not be lost.  Callbacks that a failure has left wait for
+ * the next call, which is asked for. */
 ALQI_OCAML_API struct caml_result
 caml_memprof_run_callbacks_res(void)
 {
@@ -389,8 +394,8 @@ alqi_ocaml_sampled(struct alqi_domain *d, uintptr_t low, size_t words,
         alqi_heap_observe_wake_sigsafe(d);
 }
 
-/* What C code of OCaml's runtime tells of: blocks of a message, and what custom
- * blocks own. */
+/* C code of OCaml's runtime calls this for blocks of a message, and for the
+ * memory that a custom block owns. */
 ALQI_OCAML_API void
 caml_memprof_sample_block(value block, size_t words, size_t sampled_words,
                           int source)
@@ -413,7 +418,8 @@ caml_memprof_sample_block(value block, size_t words, size_t sampled_words,
 
 /* ---- Gc.Memprof ---------------------------------------------------------- */
 
-/* In a custom block, behind its operations. */
+/* Where OCaml's value of a profile has its pointer: behind the custom block's
+ * operations. */
 static struct profile **
 profile_at(value v)
 {
@@ -453,6 +459,8 @@ profile_new(value tracker)
     return p;
 }
 
+/* Starts the engine's profile for the domain; p->engine is set if this is
+ * ALQ_OK. */
 static enum alq_status
 profile_start(struct profile *p, double rate, size_t frames)
 {

@@ -23,7 +23,7 @@ alqi_ocaml_block_words(unsigned char size)
 /* NULL: no memory. */
 struct alqi_ocaml_thread *alqi_ocaml_thread_new(void);
 
-/* Of systhreads, and of a domain's end: the thread has ended. */
+/* The thread has ended: systhreads calls this, and the end of a domain. */
 void caml_memprof_delete_thread(void *thread);
 
 /* Takes and raises the exception that a callback left; if there is none,
