@@ -202,6 +202,9 @@ alq_value
 alqi_heap_observe_forward(const struct alqi_domain *d, alq_value young)
 {
     ALQI_ASSERT(alqi_heap_is_young(d, young)); /* .inv.once: then after_major */
+    /* .inv.private: alone, a domain asks for blocks of its own. */
+    ALQI_ASSERT(!d->young.is_local ||
+                young - d->sizes.base < ALQI_HEAP_MINOR_BYTES_MAX);
     return alqi_heap_promoted(young);
 }
 

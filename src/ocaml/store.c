@@ -14,16 +14,6 @@
 #include "ocaml/head.h"
 #include "ocaml/interrupt.h"
 
-/* Without fences, which ThreadSanitizer does not know, it takes each field for
- * an atomic one of OCaml's. */
-static inline void
-fence_acquire(void)
-{
-#ifndef __SANITIZE_THREAD__
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-#endif
-}
-
 static inline bool
 is_young_place(const struct alqi_domain *d, const volatile value *field)
 {
@@ -38,7 +28,7 @@ modify(struct alqi_domain *d, volatile value *field, value v)
     alqi_heap_word *at = (alqi_heap_word *)field;
 
     if (is_young_place(d, field) || alqi_heap_is_young(d, *at)) {
-        fence_acquire();
+        alqi_heap_fence_acquire();
         __atomic_store_n(at, v, __ATOMIC_RELEASE);
         return;
     }

@@ -362,8 +362,8 @@ say_failed(const char *result, const char *what)
 }
 
 /* memtrace writes over the trace that was there.  So do we, if it is one: a
- * trace, a recording, or empty; a process that still
- * writes the old one keeps it. */
+ * trace, a recording, or empty; a process that still writes the old one keeps
+ * it. */
 static void
 trace_remove(const char *path)
 {

@@ -10,11 +10,11 @@
 
 /* Builds that check much, or are slow, do less. */
 #if ALQI_CHECKS >= 3
-#define LESS 200
+#define FEWER 200
 #elif ALQI_CHECKS == 2 || defined(__SANITIZE_THREAD__)
-#define LESS 20
+#define FEWER 20
 #else
-#define LESS 1
+#define FEWER 1
 #endif
 
 static struct probe probe;
@@ -239,10 +239,10 @@ check_rows(const struct row *rows, unsigned n)
         struct alq_profile *profile;
         uint64_t words;
 
-        if (r.times >= LESS)
-            r.times /= LESS;
-        else if (LESS > 1)
-            r.hi = r.lo + (r.hi - r.lo) / LESS;
+        if (r.times >= FEWER)
+            r.times /= FEWER;
+        else if (FEWER > 1)
+            r.hi = r.lo + (r.hi - r.lo) / FEWER;
         size_lo = r.lo;
         size_hi = r.hi;
         source_wanted = ALQ_SOURCE_NORMAL;
@@ -269,9 +269,9 @@ a5_distrib_in_major(void **state)
     };
 
     (void)state;
-    CHECK(check_rows(rows, ALQI_COUNT_OF(rows)) >= (LESS > 20  ? 2
-                                                    : LESS > 1 ? 3
-                                                               : 6));
+    CHECK(check_rows(rows, ALQI_COUNT_OF(rows)) >= (FEWER > 20  ? 2
+                                                    : FEWER > 1 ? 3
+                                                                : 6));
 }
 
 static void
@@ -283,9 +283,9 @@ a6_distrib_in_minor(void **state)
     };
 
     (void)state;
-    CHECK(check_rows(rows, ALQI_COUNT_OF(rows)) >= (LESS > 20  ? 2
-                                                    : LESS > 1 ? 4
-                                                               : 6));
+    CHECK(check_rows(rows, ALQI_COUNT_OF(rows)) >= (FEWER > 20  ? 2
+                                                    : FEWER > 1 ? 4
+                                                                : 6));
 }
 
 static void
@@ -305,7 +305,7 @@ a17_lists_in_minor(void **state)
     probe.act = check_size;
     for (unsigned i = 0; i < ALQI_COUNT_OF(rows); i++) {
         const struct row *r = &rows[i];
-        uint64_t cells = 0, most = (uint64_t)r->lo * r->times / LESS;
+        uint64_t cells = 0, most = (uint64_t)r->lo * r->times / FEWER;
         struct alq_profile *profile = begin(d, &probe, r->rate);
         ALQ_FRAME(d, f, list);
 
@@ -359,10 +359,10 @@ sizes_have_their_shares(void **state)
 
     (void)state;
     probe.act = count_sizes;
-    for (unsigned i = LESS > 20; i < 2; i++) {
+    for (unsigned i = FEWER > 20; i < 2; i++) {
         double rate = rates[i];
         struct alq_profile *profile = begin(d, &probe, rate);
-        uint64_t n = LESS > 20 ? 100000 : LESS > 1 ? 700000 : 5000000;
+        uint64_t n = FEWER > 20 ? 100000 : FEWER > 1 ? 700000 : 5000000;
         uint64_t seed = 1 + alqi_base_test_seed();
 
         memset(made, 0, sizeof made);
@@ -432,7 +432,7 @@ a9_comballoc_counts(void **state)
     static const double rates[] = {0.42, 0.01, 0.83};
     static const uintptr_t headers[] = {ALQ_HEADER(4, 0), ALQ_HEADER(3, 0),
                                         ALQ_HEADER(2, 0)};
-    enum { TIMES = LESS > 20 ? 1000 : LESS > 1 ? 25000 : 100000 };
+    enum { TIMES = FEWER > 20 ? 1000 : FEWER > 1 ? 25000 : 100000 };
 
     (void)state;
     probe.act = keep_four;
@@ -501,7 +501,7 @@ a11_custom(void **state)
 {
     static const struct alq_custom_ops ops = {.name = "outside"};
     static const double rates[] = {0.01, 0.5, 0.17};
-    enum { TIMES = 100000 / (LESS > 20 ? 100 : LESS > 1 ? 10 : 1) };
+    enum { TIMES = 100000 / (FEWER > 20 ? 100 : FEWER > 1 ? 10 : 1) };
 
     (void)state;
     probe.act = count_customs;
@@ -633,10 +633,10 @@ a16_intern_distrib(void **state)
         size_t bytes;
         void *m;
 
-        if (times >= LESS)
-            times /= LESS;
+        if (times >= FEWER)
+            times /= FEWER;
         else
-            pairs /= LESS / times;
+            pairs /= FEWER / times;
         m = message(d, pairs, &bytes);
         probe_forget(&probe);
         profile = begin(d, &probe, rows[i].rate);
@@ -647,7 +647,7 @@ a16_intern_distrib(void **state)
             check_binomial(probe_samples(&probe), (uint64_t)pairs * times * 3,
                            rows[i].rate);
         else
-            CHECK(LESS > 1);
+            CHECK(FEWER > 1);
         free(m);
         end_profile(d, profile, &probe);
     }
@@ -662,7 +662,7 @@ a3_counts_in_major(void **state)
     (void)state;
     for (unsigned variant = 0; variant < 2; variant++) {
         const unsigned lo = variant == 0 ? 300 : 20,
-                       hi = lo + 2700 / (LESS > 1 ? 10 : 1);
+                       hi = lo + 2700 / (FEWER > 1 ? 10 : 1);
         struct alq_profile *profile;
         uint64_t allocs;
         ALQ_FRAME(d, f, all);
@@ -676,7 +676,7 @@ a3_counts_in_major(void **state)
             CHECK(alq_gc_minor(d) == ALQ_OK);
         bury(d);
         allocs = probe_allocs(&probe);
-        CHECK(allocs > 100 / (LESS > 1 ? 10 : 1));
+        CHECK(allocs > 100 / (FEWER > 1 ? 10 : 1));
         CHECK((probe.n[ALLOC_MINOR] > 0) == (variant == 1));
         CHECK(probe.n[DEALLOC_MINOR] + probe.n[DEALLOC_MAJOR] == 0);
         CHECK(probe.n[PROMOTE] == probe.n[ALLOC_MINOR]);
@@ -729,7 +729,7 @@ collect_in_callbacks(struct probe *p, enum event event,
 static void
 a6_counts_in_minor(void **state)
 {
-    const unsigned times = 200 / (LESS > 1 ? 20 : 1);
+    const unsigned times = 200 / (FEWER > 1 ? 20 : 1);
     struct alq_profile *profile = begin(d, &probe, 0.01);
     ALQ_FRAME(d, f, all);
     uint64_t allocs;
@@ -782,7 +782,7 @@ allocate_in_callbacks(struct probe *p, enum event event,
 static void
 a18_minor_heap_edge(void **state)
 {
-    enum { ROUNDS = 10000 / (LESS > 20 ? 100 : LESS > 1 ? 10 : 1) };
+    enum { ROUNDS = 10000 / (FEWER > 20 ? 100 : FEWER > 1 ? 10 : 1) };
     struct alq_gc_control c;
     struct alq_profile *profile;
     ALQ_FRAME(d, f, all, fifty, pair);
@@ -813,7 +813,7 @@ a18_minor_heap_edge(void **state)
 static void
 x18_resize_while_sampling(void **state)
 {
-    enum { ROUNDS = LESS > 20 ? 30 : 300 };
+    enum { ROUNDS = FEWER > 20 ? 30 : 300 };
     struct alq_profile *profile;
     uint64_t words;
 
@@ -855,7 +855,7 @@ profiles_beside_each_other_sample_each_at_its_rate(void **state)
     }
     words = alq_gc_minor_words(d);
     direct = direct_words();
-    for (unsigned i = 0; i < 200000 / LESS; i++) {
+    for (unsigned i = 0; i < 200000 / FEWER; i++) {
         CHECK(!alq_is_null(block(d, 1 + i % 60)));
         if (i % 100 == 0)
             CHECK(!alq_is_null(alq_alloc(d, 300, 0)));

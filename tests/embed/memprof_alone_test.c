@@ -5,14 +5,6 @@
 #include "heap/state.h"
 #include "memprof_kit.h"
 
-#if ALQI_CHECKS >= 3
-#define LESS 50
-#elif ALQI_CHECKS == 2 || defined(__SANITIZE_THREAD__)
-#define LESS 10
-#else
-#define LESS 1
-#endif
-
 static struct {
     _Atomic(uint64_t) n_allocs, n_moves, n_deaths, n_live;
 } alone;

@@ -7,14 +7,6 @@
 #include "base/test_seed.h"
 #include "memprof_kit.h"
 
-#if ALQI_CHECKS >= 3
-#define LESS 50
-#elif ALQI_CHECKS == 2 || defined(__SANITIZE_THREAD__)
-#define LESS 10
-#else
-#define LESS 1
-#endif
-
 static struct probe probe;
 static struct alq_profile *profile;
 

@@ -24,6 +24,15 @@
 #include "base/base.h"
 #include "domains_kit.h"
 
+/* Builds that check much, or are slow, do so many times less. */
+#if ALQI_CHECKS >= 3
+#define LESS 50
+#elif ALQI_CHECKS == 2 || defined(__SANITIZE_THREAD__)
+#define LESS 10
+#else
+#define LESS 1
+#endif
+
 enum event {
     ALLOC_MINOR,
     ALLOC_MAJOR,
