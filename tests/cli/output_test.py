@@ -11,14 +11,11 @@ import time
 import common
 
 
-def in_terminal(args, env, columns=90):
-    """Output of the command when its stdout is a terminal."""
-    parent, child = pty.openpty()
-    environment = {**common.ENV, "COLUMNS": str(columns), **env}
-    process = subprocess.Popen([common.BIN, *args], stdin=subprocess.DEVNULL,
-                               stdout=child, stderr=subprocess.PIPE,
-                               env=environment)
-    os.close(child)
+def terminal_read(parent):
+    """All that was written to a terminal; closes its descriptor.
+
+    One read may hand over a part only: the end is an error of the descriptor.
+    """
     text = b""
     end = time.monotonic() + common.PATIENCE_S
     while time.monotonic() < end:
@@ -32,6 +29,18 @@ def in_terminal(args, env, columns=90):
             break
         text += piece
     os.close(parent)
+    return text
+
+
+def in_terminal(args, env, columns=90):
+    """Output of the command when its stdout is a terminal."""
+    parent, child = pty.openpty()
+    environment = {**common.ENV, "COLUMNS": str(columns), **env}
+    process = subprocess.Popen([common.BIN, *args], stdin=subprocess.DEVNULL,
+                               stdout=child, stderr=subprocess.PIPE,
+                               env=environment)
+    os.close(child)
+    text = terminal_read(parent)
     errors = process.stderr.read()
     process.stderr.close()
     return process.wait(), text.decode().replace("\r\n", "\n"), errors
@@ -124,8 +133,7 @@ class Output(common.Case):
         subprocess.run([common.BIN, "info", big], stdout=subprocess.DEVNULL,
                        stderr=child, env=common.ENV, check=True)
         os.close(child)
-        text = os.read(parent, 65536).decode()
-        os.close(parent)
+        text = terminal_read(parent).decode()
         self.assertRegex(text, r"^\r\033\[Kreading \S.*  \d+ %")
         self.assertTrue(text.endswith("\r\033[K"), text)
 
