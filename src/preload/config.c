@@ -21,7 +21,9 @@
  *   notes=0|1       programs that cannot be recorded are noted beside the
  *                   recording
  *   preload=PATH    the LD_PRELOAD entry to take out again
- *   out=PATTERN     the rest of the text, commas included
+ *   out=PATTERN     the rest of the text, commas included; in it and in NAME %e
+ *                   is the program's name, %h the host's, %p the pid, %n a
+ *                   number that makes it unique, %% a percent sign
  *
  * An unknown key is a warning that names it, never an abort.  Where ALIQUOT
  * asks for nothing, MEMTRACE and MEMTRACE_RATE are read as memtrace does. */
@@ -31,6 +33,7 @@
 #include <string.h>
 
 #include "base/defaults.h"
+#include "base/pattern.h"
 #include "preload/exec.h"
 #include "preload/preload.h"
 
@@ -238,6 +241,23 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
     return true;
 }
 
+/* Takes the pattern of the recording's name. A letter of nothing stays in the
+ * name, with a warning. */
+static void
+out_take(const char *pattern)
+{
+    const char *stray = alqi_base_pattern_stray(pattern, ALQI_PRELOAD_LETTERS);
+
+    if (strlen(pattern) >= sizeof alqi_preload_config.out) {
+        warn("too long: out=", pattern, strlen(pattern));
+        return;
+    }
+    if (stray != NULL)
+        warn("out: only %e, %h, %n, %p and %% stand for something, not", stray,
+             2);
+    strcpy(alqi_preload_config.out, pattern);
+}
+
 /* Applies the text key by key, with a warning for each that does not apply.
  * `out` comes last, since it takes the rest of the text. */
 static void
@@ -249,11 +269,7 @@ text_parse(const char *text)
         size_t n_key = equals != NULL ? (size_t)(equals - text) : n;
 
         if (equals != NULL && is_key(text, n_key, "out")) {
-            if (strlen(equals + 1) >= sizeof alqi_preload_config.out) {
-                warn("too long:", text, strlen(text));
-                return;
-            }
-            strcpy(alqi_preload_config.out, equals + 1);
+            out_take(equals + 1);
             return;
         }
         if (equals == NULL

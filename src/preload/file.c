@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/file_name.h"
+#include "base/pattern.h"
 #include "plat/process.h"
 #include "plat/socket.h"
 #include "preload/file.h"
@@ -80,54 +81,47 @@ append(char *out, size_t capacity, size_t at, const char *text, size_t n)
     return at + n;
 }
 
-/* Appends a number in decimal as append() does; the new length. */
-static size_t
-append_number(char *out, size_t capacity, size_t at, unsigned long value)
+/* The number in decimal, at the end of the room. */
+static const char *
+decimal(char digits[24], unsigned long value)
 {
-    char digits[24];
-    size_t i = sizeof digits;
+    size_t i = 23;
 
+    digits[i] = '\0';
     do
         digits[--i] = (char)('0' + value % 10);
     while ((value /= 10) != 0);
-    return append(out, capacity, at, digits + i, sizeof digits - i);
+    return digits + i;
 }
 
-/* %e is the program's name, %p the pid, %n a number that makes it unique, %%
- * a percent sign. */
+/* The path of a pattern (config.c), from the working directory on. Where the
+ * pattern has no number of its own, attempts but the first get one. */
 static bool
 name_expand(char *out, size_t capacity, const char *pattern,
             const char *executable, unsigned attempt)
 {
-    const char *name = alqi_base_file_name(executable);
-    bool is_unique = false;
+    char pid[24], number[24], host[65] = "";
+    const struct alqi_base_pattern_part parts[] = {
+        {'e', alqi_base_file_name(executable)},
+        {'h', host},
+        {'n', decimal(number, attempt)},
+        {'p', decimal(pid, (unsigned long)getpid())}};
+    bool is_whole, has_number = alqi_base_pattern_stray(pattern, "ehp") != NULL;
     size_t at = 0;
 
     out[0] = '\0';
+    if (strstr(pattern, "%h") != NULL)
+        gethostname(host, sizeof host - 1);
     if (pattern[0] != '/' && pattern[0] != '@' &&
         getcwd(out, capacity - 1) != NULL)
         at = append(out, capacity, strlen(out), "/", 1);
-    for (const char *p = pattern; *p != '\0'; p++) {
-        if (p[0] == '%' && p[1] == 'e') {
-            at = append(out, capacity, at, name, strlen(name));
-            p++;
-        } else if (p[0] == '%' && p[1] == 'p') {
-            at = append_number(out, capacity, at, (unsigned long)getpid());
-            p++;
-        } else if (p[0] == '%' && p[1] == 'n') {
-            at = append_number(out, capacity, at, attempt);
-            is_unique = true;
-            p++;
-        } else {
-            p += p[0] == '%' && p[1] == '%';
-            at = append(out, capacity, at, p, 1);
-        }
+    is_whole = alqi_base_pattern_expand_sigsafe(
+        out + at, capacity - at, pattern, parts, ALQI_COUNT_OF(parts));
+    if (!has_number && attempt > 0) {
+        at = append(out, capacity, strlen(out), ".", 1);
+        append(out, capacity, at, parts[2].text, strlen(parts[2].text));
     }
-    if (!is_unique && attempt > 0) {
-        at = append(out, capacity, at, ".", 1);
-        append_number(out, capacity, at, attempt);
-    }
-    return strlen(out) < capacity - 1;
+    return is_whole && strlen(out) < capacity - 1;
 }
 
 bool

@@ -30,7 +30,8 @@ const char *alqi_preload_file_path(void);
 /* Why the last attempt to make or grow one failed. */
 const char *alqi_preload_file_error(void);
 
-/* Expands %e, %p and %n (0); false when it does not fit. */
+/* Expands the letters of ALQI_PRELOAD_LETTERS (%n: 0); false when it does not
+ * fit. */
 bool alqi_preload_file_name(char *out, size_t capacity, const char *pattern);
 /* The name of a file that does not exist, for the trace of a managed heap;
  * false when it does not fit. */

@@ -277,8 +277,11 @@ enum alqi_preload_follow {
     ALQI_PRELOAD_FOLLOW
 };
 
+/* What a pattern of a name may have behind a percent sign. */
+#define ALQI_PRELOAD_LETTERS "ehnp"
+
 struct alqi_preload_config {
-    char out[1024];    /* pattern: %e program, %p pid, %n exec number, %% */
+    char out[1024];    /* pattern, of ALQI_PRELOAD_LETTERS */
     char control[100]; /* pattern of the socket's name; empty: the standard */
     int signal;        /* that starts and stops; 0: none */
     double rate;       /* samples per word */

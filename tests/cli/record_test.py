@@ -122,6 +122,54 @@ class Record(common.Case):
         self.assertEqual(self.site(got, "keep_rows")["live_objects"], 300)
         self.assertEqual(os.listdir(self.dir), ["victim.ctf"])
 
+    def test_parts_of_a_name(self):
+        host = os.uname().nodename
+        line = "echo $$; " + VICTIM + "; :"
+        for name, main, others in (
+                ("t.%h.%e.%p.ctf.zst", r"t\.HOST\.[a-z]+\.PID\.ctf\.zst",
+                 r"t\.HOST\.(cli_victim|[a-z]+)\.\d+\.ctf\.zst"),
+                ("%%%p", r"%PID", r"%\d+"),
+                ("%h%%.ctf", r"HOST%\.ctf", r"HOST%\.\w+\.\d+\.ctf")):
+            result = common.run("record", "--rate=1", "--follow", "-o",
+                                os.path.join(self.dir, name), "sh", "-c", line)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            pid = result.stdout.split()[0]
+            got = sorted(os.listdir(self.dir))
+            main = main.replace("HOST", re.escape(host)).replace("PID", pid)
+            others = others.replace("HOST", re.escape(host))
+            self.assertEqual(sum(bool(re.fullmatch(main, f)) for f in got), 1,
+                             got)
+            self.assertGreater(len(got), 1)
+            for f in got:
+                self.assertTrue(re.fullmatch(main, f) or
+                                re.fullmatch(others, f), f)
+                os.unlink(os.path.join(self.dir, f))
+
+    def test_a_late_name_that_is_taken_gets_a_number(self):
+        """Of a plain name that is known before the program runs."""
+        name = os.path.join(self.dir, "%e.ctf")
+        for _ in range(2):
+            result = common.run("record", "-q", "-o", name, VICTIM)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        got = os.listdir(self.dir)
+        self.assertEqual(len(got), 2)
+        self.assertIn("cli_victim.ctf", got)
+        name = os.path.join(self.dir, "%h.ctf")
+        for status in 0, 125:
+            result = common.run("record", "-q", "-o", name, VICTIM)
+            self.assertEqual(result.returncode, status, result.stderr)
+        self.assertIn("%s.ctf exists" % os.uname().nodename, result.stderr)
+
+    def test_a_letter_that_stands_for_nothing(self):
+        for name, said in (("t.%q.ctf", "'%q' stands for nothing"),
+                           ("t.%%%P", "'%P' stands for nothing"),
+                           ("t.ctf%", "'%' stands for nothing")):
+            result = common.run("record", "-o", os.path.join(self.dir, name),
+                                VICTIM)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(said, result.stderr)
+        self.assertEqual(os.listdir(self.dir), [])
+
     def test_compressed(self):
         """By its name; further processes' traces, too."""
         path = os.path.join(self.dir, "v.ctf.zst")

@@ -72,6 +72,20 @@ for how in --exact --rate=1; do
     fi
 done
 
+# Letters of a name; one that stands for nothing stays, and is told.
+names() { # PATTERN
+    rm -rf names && mkdir names
+    ALIQUOT=exact=1,out=names/$1 LD_PRELOAD=$build/lib/libaliquot-preload.so \
+        "$build/test/born" >/dev/null 2>err
+    (cd names && echo *)
+}
+equal "name: host, program" "$(names %h.%e.%%n.alqraw)" \
+    "$(uname -n).born.%n.alqraw"
+equal "name: said" "$(cat err)" ""
+equal "name: nothing's letter" "$(names %e.%q.%n)" "born.%q.0"
+contains "name: nothing's letter is told" "$(cat err)" \
+    "only %e, %h, %n, %p and %% stand for something, not '%q'"
+
 # shellcheck disable=SC2016
 "$aliquot" record -q -f --exact --follow -o t.%p.ctf -- \
     bash -c '(: $((1 + 1)); x=$(echo 1)); :' >want

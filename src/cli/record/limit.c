@@ -24,6 +24,7 @@
 #include "base/file_name.h"
 #include "cli/tool/cli.h"
 #include "cli/record/limit.h"
+#include "cli/record/name.h"
 #include "cli/tool/output.h"
 #include "cli/convert/recording.h"
 #include "cli/tool/text.h"
@@ -255,15 +256,19 @@ file_open(const struct alqi_cli_record_run *run, const struct reached *r,
           bool is_main, char *path, size_t capacity)
 {
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+    const char *executable = r->header->executable;
     char stem[2 * PATH_MAX];
     int fd = -1;
 
     if (is_main && run->output != NULL) {
-        snprintf(path, capacity, "%s%s", run->base, suffix_of(r->kind));
-        fd = open(path, flags | (run->is_forced ? O_TRUNC : O_EXCL), 0666);
+        alqi_cli_record_name_stem(run, executable, r->header->pid, true, stem,
+                                  sizeof stem);
+        if ((size_t)snprintf(path, capacity, "%s%s", stem, suffix_of(r->kind)) <
+            capacity)
+            fd = open(path, flags | (run->is_forced ? O_TRUNC : O_EXCL), 0666);
     }
-    snprintf(stem, sizeof stem, "%s.%s.%u", run->base,
-             alqi_base_file_name(r->header->executable), r->header->pid);
+    alqi_cli_record_name_stem(run, executable, r->header->pid, false, stem,
+                              sizeof stem);
     if (fd < 0)
         fd = alqi_cli_output_numbered(stem, suffix_of(r->kind), 0666, path,
                                       capacity);

@@ -22,12 +22,13 @@
 
 #include "base/base.h"
 #include "base/defaults.h"
+#include "base/pattern.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/launch.h"
-#include "cli/tool/pack.h"
 #include "cli/tool/program.h"
 #include "cli/tool/rate.h"
 #include "cli/record/limit.h"
+#include "cli/record/name.h"
 #include "cli/record/traces.h"
 #include "wire/raw.h"
 
@@ -80,7 +81,8 @@ seed_take(void *to, const char *verb, const char *value)
         .wants = "a size from 4K on, such as 512M"
 
 const struct alqi_cli_option alqi_cli_record_options[] = {
-    {'o', "output", "FILE", NULL, "the trace; default aliquot.PROGRAM.PID.ctf",
+    {'o', "output", "FILE", NULL,
+     "the trace, with %e %h %p; default aliquot.%e.%p.ctf",
      ALQI_CLI_TEXT(RUN, output)},
     {'f', "force", NULL, NULL, "overwrite FILE if it exists",
      ALQI_CLI_FLAG(RUN, is_forced)},
@@ -204,35 +206,24 @@ directory_make(struct alqi_cli_record_run *r)
 static bool
 output_check(const struct alqi_cli_record_run *r)
 {
+    char path[PATH_MAX];
     struct stat st;
 
-    if (r->output == NULL || lstat(r->output, &st) != 0)
+    alqi_cli_record_name(r, "", 0, path, sizeof path);
+    if (r->output == NULL || r->is_late || lstat(path, &st) != 0)
         return true;
-    if (stat(r->output, &st) == 0 && S_ISDIR(st.st_mode))
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return alqi_cli_refuse("record: %s is a directory: name a file in it",
-                               r->output);
-    if (alqi_cli_record_may_overwrite(r, r->output))
+                               path);
+    if (alqi_cli_record_may_overwrite(r, path))
         return true;
     if (r->is_memtrace)
         alqi_cli_say("record: MEMTRACE=%s: that exists and is no trace; -f "
                      "overwrites it",
-                     r->output);
+                     path);
     else
-        alqi_cli_say("record: %s exists; -f overwrites it", r->output);
+        alqi_cli_say("record: %s exists; -f overwrites it", path);
     return false;
-}
-
-/* Doubles each %: in the preload's patterns it begins a substitution. pattern
- * has room for twice the path. */
-static void
-pattern_from(char *pattern, const char *path)
-{
-    for (; *path != '\0'; path++) {
-        if (*path == '%')
-            *pattern++ = '%';
-        *pattern++ = *path;
-    }
-    *pattern = '\0';
 }
 
 enum {
@@ -248,7 +239,7 @@ settings_make(const struct alqi_cli_record_run *r, const char *preload,
     char probes[40] = "", limits[160];
     char directory[2 * sizeof r->directory];
 
-    pattern_from(directory, r->directory);
+    alqi_base_pattern_quote(directory, r->directory, strlen(r->directory));
     alqi_cli_record_limit_settings(&r->limits, limits, sizeof limits);
     if (r->probes_interval_bytes > 0)
         snprintf(probes, sizeof probes, "probes=%.17g,",
@@ -379,22 +370,6 @@ memtrace_honour(struct alqi_cli_record_run *r)
     return r->output != NULL;
 }
 
-/* Sets base and suffix from the output: names of further traces begin like it
- * and are packed like it. */
-static void
-base_set(struct alqi_cli_record_run *r)
-{
-    size_t n;
-
-    snprintf(r->base, sizeof r->base, "%s",
-             r->output != NULL ? r->output : "aliquot");
-    n = alqi_cli_pack_stem(r->base);
-    r->suffix = r->base[n] == '\0' ? ".ctf" : ".ctf.zst";
-    r->base[n] = '\0';
-    if (n > 4 && strcmp(r->base + n - 4, ".ctf") == 0)
-        r->base[n - 4] = '\0';
-}
-
 static void
 late_text_make(struct alqi_cli_record_run *r)
 {
@@ -464,10 +439,11 @@ alqi_cli_record(int argc, char **argv)
         return status;
     if (!memtrace_honour(&r))
         return ALQI_CLI_USAGE;
+    if (!alqi_cli_record_name_set(&r))
+        return ALQI_CLI_USAGE;
     if (!output_check(&r) || !alqi_cli_preload_find(preload, sizeof preload) ||
         !directory_make(&r))
         return EXIT_OURS;
-    base_set(&r);
     late_text_make(&r);
     settings_make(&r, preload, settings);
     launch.argv = argv + first;

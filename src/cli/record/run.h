@@ -40,7 +40,7 @@ struct alqi_cli_record_limits {
 
 /* One run, from its options to its traces. */
 struct alqi_cli_record_run {
-    /* --output; NULL: named after program and process */
+    /* --output as it was given; NULL: named after program and process */
     const char *output;
     /* samples per word */
     double rate;
@@ -84,10 +84,15 @@ struct alqi_cli_record_run {
     struct alqi_cli_record_limits limits;
     /* of the raw recordings; absolute */
     char directory[PATH_MAX];
-    /* output without .ctf: names of further traces begin so */
-    char base[PATH_MAX];
-    /* of their traces: .ctf or .ctf.zst */
+    /* output as a pattern of base/pattern.h, and what it has before .ctf:
+     * names of further files begin so */
+    char pattern[2 * PATH_MAX], base[2 * PATH_MAX];
+    /* of further traces: .ctf or .ctf.zst; with %p what the output ends with */
     const char *suffix;
+    /* the name is known only when the program has run: it has %e or %p */
+    bool is_late;
+    /* each process has a name of its own: it has %p */
+    bool is_each;
     /* printed at ^C after the program's end (tool/launch.h) */
     char late_text[PATH_MAX + 160];
     /* of the program; valid once it runs */

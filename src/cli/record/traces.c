@@ -32,6 +32,7 @@
 #include "cli/tool/pack.h"
 #include "cli/tool/proc.h"
 #include "cli/record/limit.h"
+#include "cli/record/name.h"
 #include "cli/record/traces.h"
 #include "cli/tool/text.h"
 #include "plat/program.h"
@@ -68,13 +69,18 @@ main_open(const struct alqi_cli_record_run *r, const struct image *image,
           char *path, size_t capacity)
 {
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+    char stem[2 * PATH_MAX];
 
     errno = ENAMETOOLONG;
-    if (image->part[0] == '\0')
-        snprintf(path, capacity, "%s", r->output);
-    else if ((size_t)snprintf(path, capacity, "%s%s%s", r->base, image->part,
-                              r->suffix) >= capacity)
-        return -1;
+    if (image->part[0] == '\0') {
+        alqi_cli_record_name(r, image->executable, image->pid, path, capacity);
+    } else {
+        alqi_cli_record_name_stem(r, image->executable, image->pid, true, stem,
+                                  sizeof stem);
+        if ((size_t)snprintf(path, capacity, "%s%s%s", stem, image->part,
+                             r->suffix) >= capacity)
+            return -1;
+    }
     /* Who still writes the trace that was there keeps it. */
     if (!r->is_forced && alqi_cli_record_may_overwrite(r, path))
         unlink(path);
@@ -88,18 +94,16 @@ trace_create(struct alqi_cli_record_run *r, const struct image *image,
              char *path, size_t capacity)
 {
     const bool has_name = image->is_main && r->output != NULL;
-    const char *exe = image->executable[0]
-                          ? alqi_base_file_name(image->executable)
-                          : "program";
     char stem[2 * PATH_MAX], suffix[32];
     FILE *file = NULL;
     int fd = -1;
 
-    snprintf(stem, sizeof stem, "%s.%s.%u", r->base, exe, image->pid);
+    alqi_cli_record_name_stem(r, image->executable, image->pid, false, stem,
+                              sizeof stem);
     snprintf(suffix, sizeof suffix, "%s%s", image->part, r->suffix);
     if (has_name)
         fd = main_open(r, image, path, capacity);
-    if (fd < 0 && (!has_name || image->part[0] != '\0'))
+    if (fd < 0 && (!has_name || r->is_late || image->part[0] != '\0'))
         fd = alqi_cli_output_numbered(stem, suffix, 0644, path, capacity);
     if (fd >= 0)
         file = alqi_cli_pack_fdopen(fd, path);

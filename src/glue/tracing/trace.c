@@ -23,6 +23,7 @@
 
 #include "base/base.h"
 #include "base/defaults.h"
+#include "base/pattern.h"
 #include "glue/join/preload.h"
 #include "glue/tracing/trace.h"
 #include "glue/tracing/tracing.h"
@@ -586,27 +587,16 @@ at_exit(void)
 
 /* ---- by environment ----------------------------------------------------- */
 
-/* snprintf() may count beyond the room, which ends the loop. */
 bool
 alqi_glue_trace_name(const char *name, const char *program, char *path,
                      size_t n_path)
 {
-    size_t n = 0;
+    char pid[24];
+    const struct alqi_base_pattern_part parts[] = {{'p', pid}, {'e', program}};
 
-    for (; *name != '\0' && n < n_path; name++)
-        if (name[0] == '%' && name[1] == 'p') {
-            n += (size_t)snprintf(path + n, n_path - n, "%ld", (long)getpid());
-            name++;
-        } else if (name[0] == '%' && name[1] == 'e' && program != NULL) {
-            n += (size_t)snprintf(path + n, n_path - n, "%s", program);
-            name++;
-        } else {
-            path[n++] = *name;
-        }
-    if (n >= n_path)
-        return false;
-    path[n] = '\0';
-    return true;
+    snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    return alqi_base_pattern_expand_sigsafe(path, n_path, name, parts,
+                                            ALQI_COUNT_OF(parts));
 }
 
 const char *

@@ -43,8 +43,8 @@ struct alqi_glue_trace_look {
 /* False: there is none under way.  Any thread. */
 bool alqi_glue_trace_look(struct alqi_glue_trace_look *out);
 
-/* "%p" becomes the process's number, and "%e" the program, unless that is NULL;
- * false: the name is too long. */
+/* "%p" becomes the process's number, "%e" the program, unless that is NULL, and
+ * "%%" a percent sign; false: the name is too long. */
 bool alqi_glue_trace_name(const char *name, const char *program, char *path,
                           size_t n_path);
 

@@ -1,0 +1,101 @@
+/* name.c -- what the files of a run are called
+ *
+ * [name.h] The output's name is a pattern; its directories are not. So the
+ * percent signs of directories are doubled, as are those of MEMTRACE, and the
+ * whole is a pattern. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "base/file_name.h"
+#include "base/pattern.h"
+#include "cli/record/name.h"
+#include "cli/tool/cli.h"
+#include "cli/tool/pack.h"
+
+/* The letter stands for something in the pattern. */
+static bool
+has_letter(const char *pattern, const char *others)
+{
+    return alqi_base_pattern_stray(pattern, others) != NULL;
+}
+
+bool
+alqi_cli_record_name_set(struct alqi_cli_record_run *r)
+{
+    const char *output = r->output != NULL ? r->output : "aliquot";
+    const char *slash = strrchr(output, '/'), *stray = NULL;
+    const char *name = slash != NULL ? slash + 1 : output;
+    size_t n;
+
+    if (strlen(output) >= PATH_MAX)
+        return alqi_cli_refuse("record: %s: the name is too long", output);
+    if (r->is_memtrace)
+        name += strlen(name);
+    else
+        stray = alqi_base_pattern_stray(name, "ehp");
+    if (stray != NULL)
+        return alqi_cli_refuse(
+            "record: --output %s: '%.2s' stands for nothing; there are %%e, "
+            "%%h, %%p and %%%%",
+            output, stray);
+    strcpy(alqi_base_pattern_quote(r->pattern, output, (size_t)(name - output)),
+           name);
+    r->is_late = has_letter(r->pattern, "h");
+    r->is_each = has_letter(r->pattern, "eh");
+    strcpy(r->base, r->pattern);
+    n = alqi_cli_pack_stem(r->base);
+    r->suffix = r->base[n] == '\0' ? ".ctf" : ".ctf.zst";
+    r->base[n] = '\0';
+    if (n > 4 && strcmp(r->base + n - 4, ".ctf") == 0)
+        r->base[n -= 4] = '\0';
+    if (r->is_each)
+        r->suffix = r->pattern + n;
+    return true;
+}
+
+/* The executable's, which may be unknown. */
+static const char *
+file_name(const char *executable)
+{
+    return executable[0] != '\0' ? alqi_base_file_name(executable) : "program";
+}
+
+/* Expands a pattern for a process. */
+static void
+expand(const char *pattern, const char *executable, uint32_t pid, char *path,
+       size_t capacity)
+{
+    char number[24], host[65] = "";
+    const struct alqi_base_pattern_part parts[] = {
+        {'e', file_name(executable)}, {'h', host}, {'p', number}};
+
+    snprintf(number, sizeof number, "%u", (unsigned)pid);
+    (void)gethostname(host, sizeof host - 1);
+    if (!alqi_base_pattern_expand_sigsafe(path, capacity, pattern, parts,
+                                          ALQI_COUNT_OF(parts)))
+        path[0] = '\0';
+}
+
+void
+alqi_cli_record_name(const struct alqi_cli_record_run *r,
+                     const char *executable, uint32_t pid, char *path,
+                     size_t capacity)
+{
+    expand(r->pattern, executable, pid, path, capacity);
+}
+
+void
+alqi_cli_record_name_stem(const struct alqi_cli_record_run *r,
+                          const char *executable, uint32_t pid, bool is_named,
+                          char *stem, size_t capacity)
+{
+    size_t n;
+
+    expand(r->base, executable, pid, stem, capacity);
+    n = strlen(stem);
+    if (!is_named && !r->is_each)
+        snprintf(stem + n, capacity - n, ".%s.%u", file_name(executable),
+                 (unsigned)pid);
+}
