@@ -163,36 +163,61 @@ take_domain(struct reader *r, const char *value)
     return number_add(r, value, &r->filter->domains);
 }
 
-/* Adds a text; a leading = means the whole name. */
+/* Adds a text. */
 static bool
-word_add(struct reader *r, const char *value, struct alqi_view_words *words)
+word_add(struct reader *r, const char *value, struct alqi_view_words *words,
+         enum alqi_view_word_of of)
 {
+    char error[ALQI_VIEW_WORD_ERROR_BYTES];
     struct alqi_view_word *word;
 
     if (is_full(r, value, words->n))
         return false;
     word = &words->words[words->n++];
-    word->is_whole = value[0] == '=';
-    word->text = value + word->is_whole;
-    return word->text[0] != '\0' || fail(r, value, "write a name or a part");
+    word->of = of;
+    return alqi_view_word_take(word, value, error) || fail(r, value, error);
 }
 
 static bool
 take_in(struct reader *r, const char *value)
 {
-    return word_add(r, value, &r->filter->in);
+    return word_add(r, value, &r->filter->in, ALQI_VIEW_OF_FUNCTION);
+}
+
+static bool
+take_infile(struct reader *r, const char *value)
+{
+    return word_add(r, value, &r->filter->in, ALQI_VIEW_OF_FILE);
+}
+
+static bool
+take_inmodule(struct reader *r, const char *value)
+{
+    return word_add(r, value, &r->filter->in, ALQI_VIEW_OF_MODULE);
 }
 
 static bool
 take_notin(struct reader *r, const char *value)
 {
-    return word_add(r, value, &r->filter->notin);
+    return word_add(r, value, &r->filter->notin, ALQI_VIEW_OF_FUNCTION);
+}
+
+static bool
+take_notinfile(struct reader *r, const char *value)
+{
+    return word_add(r, value, &r->filter->notin, ALQI_VIEW_OF_FILE);
+}
+
+static bool
+take_notinmodule(struct reader *r, const char *value)
+{
+    return word_add(r, value, &r->filter->notin, ALQI_VIEW_OF_MODULE);
 }
 
 static bool
 take_hide(struct reader *r, const char *value)
 {
-    return word_add(r, value, &r->filter->hide);
+    return word_add(r, value, &r->filter->hide, ALQI_VIEW_OF_FUNCTION);
 }
 
 /* The names are in the order of enum alqi_view_by. */
@@ -223,7 +248,11 @@ static const struct {
     {"thread", take_thread, MAY_REPEAT},
     {"domain", take_domain, MAY_REPEAT},
     {"in", take_in, MAY_REPEAT},
+    {"infile", take_infile, MAY_REPEAT},
+    {"inmodule", take_inmodule, MAY_REPEAT},
     {"notin", take_notin, MAY_REPEAT},
+    {"notinfile", take_notinfile, MAY_REPEAT},
+    {"notinmodule", take_notinmodule, MAY_REPEAT},
     {"hide", take_hide, MAY_REPEAT | CHOOSES_NOTHING},
     {"by", take_by, CHOOSES_NOTHING},
 };
@@ -356,7 +385,8 @@ alqi_view_words_are_same(const struct alqi_view_words *a,
     if (a->n != b->n)
         return false;
     for (uint32_t i = 0; i < a->n; i++)
-        if (a->words[i].is_whole != b->words[i].is_whole ||
+        if (a->words[i].kind != b->words[i].kind ||
+            a->words[i].of != b->words[i].of ||
             strcmp(a->words[i].text, b->words[i].text) != 0)
             return false;
     return true;
@@ -373,11 +403,4 @@ alqi_view_filter_is_same(const struct alqi_view_filter *a,
             strcmp(a->choices[i].value, b->choices[i].value) != 0)
             return false;
     return true;
-}
-
-bool
-alqi_view_word_matches(const struct alqi_view_word *word, const char *name)
-{
-    return word->is_whole ? strcmp(name, word->text) == 0
-                          : strstr(name, word->text) != NULL;
 }

@@ -6,6 +6,7 @@
 #define ALQI_VIEW_FILTER_H
 
 #include "view/query.h"
+#include "view/word.h"
 
 enum { ALQI_VIEW_LIST_MAX = 64 /* of texts or numbers of one key */ };
 
@@ -46,15 +47,7 @@ enum alqi_view_by {
     ALQI_VIEW_BY_SAMPLES
 };
 
-/* A text of in, notin or hide. */
-struct alqi_view_word {
-    /* the query's, or a copy's */
-    const char *text;
-    /* "=text": the whole name; else a part of it */
-    bool is_whole;
-};
-
-/* Texts of one key. */
+/* Texts of one key, or of some. */
 struct alqi_view_words {
     /* in the order of the query */
     struct alqi_view_word words[ALQI_VIEW_LIST_MAX];
@@ -92,7 +85,8 @@ struct alqi_view_filter {
     unsigned heap;
     /* one of them; none: any */
     struct alqi_view_numbers threads, domains;
-    /* all of in, none of notin are on the stack; hide is for shapes */
+    /* all of in, none of notin are on the stack, be it by function, file or
+     * module; hide is for shapes */
     struct alqi_view_words in, notin, hide;
     /* what the query says of samples (.inv.choices) */
     struct alqi_view_choice choices[ALQI_VIEW_PAIRS_MAX];
@@ -121,7 +115,5 @@ bool alqi_view_filter_is_same(const struct alqi_view_filter *a,
                               const struct alqi_view_filter *b);
 bool alqi_view_words_are_same(const struct alqi_view_words *a,
                               const struct alqi_view_words *b);
-bool alqi_view_word_matches(const struct alqi_view_word *word,
-                            const char *name);
 
 #endif

@@ -44,12 +44,32 @@ are_same(const char *a, const char *b)
 static void
 each_key_that_chooses_tells_filters_apart(void **state)
 {
-    static const char *const queries[] = {
-        "",         "t=1",      "alloc=1..5",  "alloc=1..6", "live=peak",
-        "live=end", "live=3",   "freed=never", "freed=1..5", "size=8..",
-        "size=..8", "life=1..", "heap=minor",  "heap=major", "thread=1",
-        "thread=2", "domain=1", "in=f",        "in=%3Df",    "in=f&in=g",
-        "notin=f"};
+    static const char *const queries[] = {"",
+                                          "t=1",
+                                          "alloc=1..5",
+                                          "alloc=1..6",
+                                          "live=peak",
+                                          "live=end",
+                                          "live=3",
+                                          "freed=never",
+                                          "freed=1..5",
+                                          "size=8..",
+                                          "size=..8",
+                                          "life=1..",
+                                          "heap=minor",
+                                          "heap=major",
+                                          "thread=1",
+                                          "thread=2",
+                                          "domain=1",
+                                          "in=f",
+                                          "in=%3Df",
+                                          "in=f&in=g",
+                                          "notin=f",
+                                          "in=~f",
+                                          "infile=f",
+                                          "inmodule=f",
+                                          "notinfile=f",
+                                          "notinmodule=f"};
 
     (void)state;
     for (size_t i = 0; i < ALQI_COUNT_OF(queries); i++)
@@ -66,12 +86,69 @@ what_is_drawn_chooses_nothing(void **state)
     assert_true(are_same("in=f&hide=g", "in=f"));
 }
 
+/* Whether a word of that value takes the name. */
+static bool
+takes(const char *value, const char *name)
+{
+    char error[ALQI_VIEW_WORD_ERROR_BYTES];
+    struct alqi_view_matcher matcher;
+    struct alqi_view_word word;
+    bool is_match;
+
+    if (!alqi_view_word_take(&word, value, error))
+        fail_msg("'%s': %s", value, error);
+    assert_true(alqi_view_matcher_make(&matcher, &word));
+    is_match = alqi_view_matcher_takes(&matcher, name);
+    alqi_view_matcher_free(&matcher);
+    return is_match;
+}
+
+static void
+words_take_parts_wholes_and_expressions(void **state)
+{
+    (void)state;
+    assert_true(takes("ars", "parse") && !takes("^ars", "parse"));
+    assert_true(takes("=parse", "parse") && !takes("=ars", "parse"));
+    assert_true(takes("~^p.*(e|x)$", "parse") && !takes("~^ars", "parse"));
+    assert_true(takes("~^Foo::~Foo\\(\\)$", "Foo::~Foo()"));
+    assert_true(takes("~^a{2,3}$", "aaa") && !takes("~^a{2,3}$", "aaaa"));
+    assert_true(takes("~^[[:alpha:]_]+$", "a_b") && !takes("~[0-9]", "a_b"));
+}
+
+static void
+what_may_differ_between_libraries_is_refused(void **state)
+{
+    static const char *const bad[] = {"",
+                                      "=",
+                                      "~",
+                                      "~(",
+                                      "~[a",
+                                      "~a\\",
+                                      "~\\w",
+                                      "~(a)\\1",
+                                      "~a{1001}",
+                                      "~a{0,40}{40}",
+                                      "~((a{40}){2,}){40}"};
+
+    (void)state;
+    for (size_t i = 0; i < ALQI_COUNT_OF(bad); i++) {
+        char error[ALQI_VIEW_WORD_ERROR_BYTES] = "";
+        struct alqi_view_word word;
+
+        if (alqi_view_word_take(&word, bad[i], error))
+            fail_msg("'%s'", bad[i]);
+        assert_int_not_equal(error[0], '\0');
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_key_that_chooses_tells_filters_apart),
         cmocka_unit_test(what_is_drawn_chooses_nothing),
+        cmocka_unit_test(words_take_parts_wholes_and_expressions),
+        cmocka_unit_test(what_may_differ_between_libraries_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

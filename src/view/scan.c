@@ -94,21 +94,22 @@ origins_make(struct scanner *s)
 
 /* Clears passes of the stacks on which the word is, or is not, found.
  * functions and has are scratch. Parents have smaller numbers, so one pass is
- * enough. */
-static void
+ * enough. False: no memory. */
+static bool
 nodes_cut(const struct scanner *s, const struct alqi_view_word *word,
           bool is_wanted, uint8_t *functions, uint8_t *has, uint8_t *passes)
 {
     const struct alqi_view_index *x = s->x;
 
-    for (uint32_t i = 0; i < x->n_functions; i++)
-        functions[i] = alqi_view_word_matches(
-            word, alqi_view_text(x, x->functions[i].name));
+    memset(functions, 0, x->n_functions);
+    if (!alqi_view_word_mark(word, x, functions))
+        return false;
     has[0] = 0;
     for (uint32_t i = 1; i < x->n_nodes; i++)
         has[i] = has[x->nodes[i].parent] | functions[x->nodes[i].function];
     for (uint32_t i = 0; i < x->n_stacks; i++)
         passes[i] &= has[x->stacks[i].node] == is_wanted;
+    return true;
 }
 
 /* The table of stacks. False: no memory. */
@@ -127,11 +128,11 @@ stacks_make(struct scanner *s)
     if (is_made) {
         memset(s->stack_passes, 1, s->x->n_stacks);
         for (uint32_t i = 0; i < s->f->in.n; i++)
-            nodes_cut(s, &s->f->in.words[i], true, functions, has,
-                      s->stack_passes);
+            is_made &= nodes_cut(s, &s->f->in.words[i], true, functions, has,
+                                 s->stack_passes);
         for (uint32_t i = 0; i < s->f->notin.n; i++)
-            nodes_cut(s, &s->f->notin.words[i], false, functions, has,
-                      s->stack_passes);
+            is_made &= nodes_cut(s, &s->f->notin.words[i], false, functions,
+                                 has, s->stack_passes);
     }
     free(functions);
     free(has);

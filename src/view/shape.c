@@ -61,16 +61,16 @@ folder_free(struct folder *f)
     alqi_base_map_clear(&f->folds);
 }
 
-/* Marks the functions that a word of hide matches. */
-static void
+/* Marks the functions that a word of hide matches. False: no memory. */
+static bool
 functions_hide(struct folder *f)
 {
     const struct alqi_view_words *hide = &f->shape->hide;
 
-    for (uint32_t i = 0; i < f->x->n_functions; i++)
-        for (uint32_t w = 0; w < hide->n; w++)
-            f->is_hidden[i] |= alqi_view_word_matches(
-                &hide->words[w], alqi_view_text(f->x, f->x->functions[i].name));
+    for (uint32_t w = 0; w < hide->n; w++)
+        if (!alqi_view_word_mark(&hide->words[w], f->x, f->is_hidden))
+            return false;
+    return true;
 }
 
 /* A counting sort: children[first_child[i]] up to first_child[i + 1] are those
@@ -194,9 +194,8 @@ alqi_view_shape_make(struct alqi_view_shape *shape,
 
     memset(shape, 0, sizeof *shape);
     is_made = alqi_view_words_keep(&shape->hide, &shape->hide_texts, hide) &&
-              folder_new(&f);
+              folder_new(&f) && functions_hide(&f);
     if (is_made) {
-        functions_hide(&f);
         children_list(&f);
         is_made = nodes_fold(&f);
         for (uint32_t i = 0; i < x->n_stacks; i++)

@@ -42,6 +42,8 @@ class Usage(common.Case):
             (["report", "--min-share=0", path], "above 0, up to 100"),
             (["report", "--filter=live=5..3", path], "upside down"),
             (["report", "--filter=hide=f", path], "for the viewer"),
+            (["report", "--filter=in=~a(", path], "in=~a(: "),
+            (["report", "--filter=infile=~\\w", path], "backslash"),
             (["report", "--filter=life=1..", "--min-life=1s", path],
              "--filter cannot be used with"),
             (["diff", "--at=5", path], "--at=5: write two moments"),

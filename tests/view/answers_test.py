@@ -34,14 +34,19 @@ def filters(opinion, seed, n):
     # A colon of the script may have been a semicolon.
     names = sorted({f[0] for r in opinion.rows for f in r.stack
                     if "&amp:" not in f[0]}) or ["x"]
+    files = sorted({f[1] for r in opinion.rows for f in r.stack
+                    if f[1] and ":" not in f[1]}) or ["x"]
 
     def span(most):
         a, b = sorted(rng.randrange(most + 1) for _ in range(2))
         return rng.choice(["%d..%d" % (a, b), "%d.." % a, "..%d" % b, ".."])
 
-    def words():
+    def words(names=names):
         word = rng.choice(names)
-        return rng.choice([word, "=" + word, word[:3] or word])
+        start, end = (re.sub("[^A-Za-z0-9_]", ".+", part)
+                      for part in (word[:3], word[-3:]))
+        return rng.choice([word, "=" + word, word[:3] or word, "~^" + start,
+                           "~(%s|%s)$" % (end, start)])
 
     for _ in range(n):
         f = {}
@@ -69,6 +74,8 @@ def filters(opinion, seed, n):
             f["in_"] = [words() for _ in range(rng.randrange(1, 3))]
         if rng.random() < 0.3:
             f["notin"] = [words()]
+        if rng.random() < 0.2:
+            f[rng.choice(["infile", "notinfile"])] = [words(files)]
         yield f
 
 

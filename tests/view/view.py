@@ -4,6 +4,7 @@ import collections
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -180,14 +181,14 @@ class Opinion(common.Opinion):
         if span is None:
             return False
         born, end, life, at_peak = span
-        names = [frame[0] for frame in row.stack]
 
         def within(key, value):
             return key not in f or value_in(f[key], value)
 
-        def named(text):
-            return any(n == text[1:] if text[0] == "=" else text in n
-                       for n in names)
+        def named(text, at=0):
+            return any(n == text[1:] if text[0] == "=" else
+                       re.search(text[1:], n, re.S) if text[0] == "~" else text in n
+                       for n in (frame[at] for frame in row.stack))
 
         live = f.get("live")
         if live == "peak" and not at_peak or live == "end" and end is not None:
@@ -212,7 +213,9 @@ class Opinion(common.Opinion):
             return False
         return within("alloc", born) and within("size", row.size) and \
             within("life", life) and all(map(named, f.get("in_", []))) and \
-            not any(map(named, f.get("notin", [])))
+            not any(map(named, f.get("notin", []))) and \
+            all(named(text, 1) for text in f.get("infile", [])) and \
+            not any(named(text, 1) for text in f.get("notinfile", []))
 
     def total(self, f, rows=None):
         out = dict.fromkeys(("bytes", "bytes_se", "blocks", "blocks_se", "n",

@@ -141,6 +141,10 @@ test("every field of the filter", async () => {
     await expect("inside", "in=Typ");
     await fill("Not inside", "=Main.main");
     await expect("not inside", "notin==Main.main");
+    await fill("Inside file", "~ml");
+    await expect("inside file", "infile=~ml");
+    await fill("Not inside module", "lib");
+    await expect("not inside module", "notinmodule=lib");
     await fill("Hide frames", "Stdlib");
     await expect("hide", "hide=Stdlib");
 

@@ -120,7 +120,7 @@ function Texts(props: { params: Params; name: string; label: string }) {
     return <span class="texts">
         {[...values, ""].map((v, i) => <Entry key={i} wide hint=""
             label={values.length > 0 ? `${label} ${i + 1}` : label} value={v}
-            placeholder="part of a name, or =name" onText={set(i)} />)}
+            placeholder="part of a name, =name or ~regex" onText={set(i)} />)}
     </span>;
 }
 
@@ -198,7 +198,11 @@ export function FilterForm(props: { params: Params; trace: TraceInfo;
                 onChoose={(c) => go({ [side + "domain"]: c })} />
         </Field>}
         {texts("in", "Inside function")}
+        {texts("infile", "Inside file")}
+        {texts("inmodule", "Inside module")}
         {texts("notin", "Not inside")}
+        {texts("notinfile", "Not inside file")}
+        {texts("notinmodule", "Not inside module")}
         {texts("hide", "Hide frames")}
     </div>;
 }

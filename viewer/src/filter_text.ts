@@ -36,7 +36,8 @@ function live(text: string): string {
 }
 
 const quoted = (text: string) =>
-    text.startsWith("=") ? text.slice(1) : `…${text}…`;
+    text.startsWith("=") ? text.slice(1)
+        : text.startsWith("~") ? `/${text.slice(1)}/` : `…${text}…`;
 
 const SINGLE: Record<string, (text: string) => string> = {
     alloc: (v) => `allocated ${period(v)}`,
@@ -69,8 +70,11 @@ export function chips(params: Params, trace: TraceInfo,
     };
     many("thread", (v) => threadName(trace, v));
     many("domain", (v) => `domain ${v}`);
-    many("in", (v) => `inside ${quoted(v)}`);
-    many("notin", (v) => `not inside ${quoted(v)}`);
+    for (const [of, words] of [["", ""], ["file", "file "],
+                               ["module", "module "]]) {
+        many("in" + of, (v) => `inside ${words}${quoted(v)}`);
+        many("notin" + of, (v) => `not inside ${words}${quoted(v)}`);
+    }
     many("hide", (v) => `hide ${quoted(v)}`);
     return list;
 }

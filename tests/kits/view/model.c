@@ -347,8 +347,9 @@ range_make(struct model *m, uint64_t most)
 static uint32_t
 words_make(struct model *m, const char **words)
 {
-    static const char *const texts[] = {"a", "=a",    "run",  "=run", "ab+c",
-                                        "0", "x y%z", "none", "=main"};
+    static const char *const texts[] = {
+        "a",     "=a",   "run",   "=run", "ab+c",          "0",
+        "x y%z", "none", "=main", "~^a$", "~^(run|x y%z)$"};
     uint32_t n = 1 + (uint32_t)model_draw(m, 2);
 
     for (uint32_t i = 0; i < n; i++)
@@ -484,6 +485,10 @@ is_match(const char *word, uint32_t function)
 {
     const char *name = model_names[function];
 
+    if (strcmp(word, "~^a$") == 0)
+        return strcmp(name, "a") == 0;
+    if (word[0] == '~') /* ^(run|x y%z)$ */
+        return strcmp(name, "run") == 0 || strcmp(name, "x y%z") == 0;
     return word[0] == '=' ? strcmp(name, word + 1) == 0
                           : strstr(name, word) != NULL;
 }
