@@ -122,6 +122,63 @@ class Record(common.Case):
         self.assertEqual(self.site(got, "keep_rows")["live_objects"], 300)
         self.assertEqual(os.listdir(self.dir), ["victim.ctf"])
 
+    def test_histogram(self):
+        """Every block: as the script has them. A sample: the classes make up
+        the totals; with a filter that passes all, too."""
+        def classes(*options):
+            got = self.json("--histogram", *options, path)
+            rows = got["size_classes"]
+            for measure in "allocated", "live", "peak", "temporary":
+                for key in "_bytes", "_objects", "_sampled_blocks":
+                    self.assertAlmostEqual(
+                        sum(row[measure + key] for row in rows),
+                        got[measure + key], delta=len(rows))
+                self.assertAlmostEqual(
+                    sum(row[measure + "_bytes_stderr"] ** 2 for row in rows)
+                    ** 0.5, got[measure + "_bytes_stderr"], delta=len(rows))
+            return rows
+
+        path = self.record("--rate=1")
+        wanted = {}
+        for line in self.ok("script", "--no-stacks", path).splitlines()[1:]:
+            columns = line.split("\t")
+            if columns[1] == "alloc":
+                size = int(columns[3])
+                most = 1 << max(size - 1, 0).bit_length()
+                wanted[most] = wanted.get(most, 0) + 1
+        rows = classes()
+        self.assertEqual({row["most_bytes"]: row["allocated_objects"]
+                          for row in rows}, wanted)
+        self.assertGreaterEqual(wanted[64], 5000)
+        at_peak, = [row["peak_objects"] for row in rows
+                    if row["least_bytes"] <= 1000 <= row["most_bytes"]]
+        self.assertGreaterEqual(at_peak, 300)
+        self.assertRegex(self.ok("report", "--histogram", path),
+                         r"\n +1 KiB +\d+ KiB +[0-9.]+% +3\d\d ")
+        path = self.record("--interval=1K", "--seed=1")
+        rows = classes()
+        self.assertEqual(classes("--filter=size=0.."), rows)
+        self.assertLess(sum(r["allocated_objects"] for r in
+                            classes("--filter=size=64..64")), 7000)
+        self.assertNotIn("size_classes", self.json(path))
+
+    def test_filters_by_function_file_and_module(self):
+        path = self.record("--rate=1")
+        keep, churn = {"keep_rows"}, {"churn"}
+        for query, named, others in (
+                ("in=~^(keep_rows|chur.)$", keep | churn, {"fill"}),
+                ("in=~^(eep|hurn)", set(), keep | churn),
+                ("in=~_rows$&in=~^main$", keep, churn),
+                ("infile=~/victim[.]cpp$&notin=~^k", churn, keep),
+                ("inmodule==" + os.path.basename(VICTIM), keep | churn, set()),
+                ("notinmodule=~^cli_vic", set(), keep | churn),
+                ("notinfile=victim.cpp", set(), keep | churn)):
+            got = {s["function"] for s in self.json("--filter=" + query,
+                                                    path)["sites"]
+                   if s["allocated_objects"] > 0}
+            self.assertLessEqual(named, got, query)
+            self.assertEqual(others & got, set(), query)
+
     def test_parts_of_a_name(self):
         host = os.uname().nodename
         line = "echo $$; " + VICTIM + "; :"

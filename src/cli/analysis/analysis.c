@@ -9,11 +9,11 @@
  * epoch, and a block was alive at the last peak of a colour if it was born
  * before that epoch began and dies in it or later.
  *
- * While the trace is read each thread has sites of its own, and a site's sums
- * are not yet measures. Each block that died is in exactly one part (LONG,
- * BRIEF), so that a free costs one addition, and beside it in the sums of the
- * colours that count it at their last peak. The measures are put together at
- * the end.
+ * While the trace is read each thread has sites of its own, and each class of
+ * sizes if those are wanted, and a site's sums are not yet measures. Each block
+ * that died is in exactly one part (LONG, BRIEF), so that a free costs one
+ * addition, and beside it in the sums of the colours that count it at their
+ * last peak. The measures are put together at the end.
  *
  * .inv.epoch  site.at_peak.sums[k] holds the blocks of colour k that were
  *             alive when epoch number site.at_peak.epochs[k] began and have
@@ -54,39 +54,31 @@ enum { EPOCHS_LEAST = 2, OBJECTS_AN_EPOCH = 64 };
 
 /* ---- sites ----------------------------------------------------------- */
 
-static uint32_t
-site_new(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
-         bool is_mapping)
-{
-    a->sites = alqi_cli_grow(a->sites, a->n_sites, sizeof *a->sites);
-    a->sites[a->n_sites] = (struct alqi_cli_site){
-        .node = node,
-        .thread = thread,
-        .is_mapping = is_mapping,
-    };
-    return ++a->n_sites;
-}
-
-/* Makes site_of_node[node] the site of that thread. A mapping's stack has a
- * frame that no other has, so is_mapping is no part of the key. */
+/* Makes site_of_node[node] the site that is like this one. A mapping's stack
+ * has a frame that no other has, so is_mapping is no part of the key. */
 static ALQI_NOINLINE void
-site_find(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
-          bool is_mapping)
+site_find(struct alqi_cli_analysis *a, const struct alqi_cli_site *site)
 {
     bool is_new;
-    uint64_t *number = alqi_cli_map_at(&a->site_of_pair,
-                                       (uint64_t)thread << 32 | node, &is_new);
+    uint64_t *number =
+        alqi_cli_map_at(&a->site_of_pair,
+                        (uint64_t)site->size_class << 48 |
+                            (uint64_t)site->thread << 32 | site->node,
+                        &is_new);
 
-    if (is_new)
-        *number = site_new(a, node, thread, is_mapping);
-    a->site_of_node[node] = (uint32_t)*number;
+    if (is_new) {
+        a->sites = alqi_cli_grow(a->sites, a->n_sites, sizeof *a->sites);
+        a->sites[a->n_sites] = *site;
+        *number = ++a->n_sites;
+    }
+    a->site_of_node[site->node] = (uint32_t)*number;
 }
 
-/* The site of a node and thread. The site used last for the node is tried
- * first. */
+/* The site of a node, thread and class of sizes. The site used last for the
+ * node is tried first. */
 static inline uint32_t
 site_of(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
-        bool is_mapping)
+        unsigned size_class, bool is_mapping)
 {
     uint32_t number;
 
@@ -94,8 +86,12 @@ site_of(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
         a->site_of_node = alqi_cli_widen(a->site_of_node, &a->n_site_of_node,
                                          node, sizeof *a->site_of_node);
     number = a->site_of_node[node];
-    if (ALQI_UNLIKELY(number == 0 || a->sites[number - 1].thread != thread))
-        site_find(a, node, thread, is_mapping);
+    if (ALQI_UNLIKELY(number == 0 || a->sites[number - 1].thread != thread ||
+                      a->sites[number - 1].size_class != size_class))
+        site_find(a, &(struct alqi_cli_site){.node = node,
+                                             .thread = thread,
+                                             .size_class = (uint8_t)size_class,
+                                             .is_mapping = is_mapping});
     return a->site_of_node[node] - 1;
 }
 
@@ -152,8 +148,10 @@ epochs_renumber(struct alqi_cli_analysis *a)
  * stream is the same. */
 static uint32_t
 site_from(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
-          uint16_t thread)
+          uint16_t thread, double bytes)
 {
+    unsigned size_class =
+        a->options.is_by_size ? alqi_cli_size_class((uint64_t)bytes) : 0;
     uint64_t n_same = e->domain == a->path_domain ? e->n_shared : 0;
 
     a->path_domain = e->domain;
@@ -162,7 +160,7 @@ site_from(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     return site_of(a,
                    alqi_cli_stacks_next(&a->stacks, e->codes, e->n_codes,
                                         (uint32_t)n_same),
-                   thread,
+                   thread, size_class,
                    a->estimator.is_bytes && e->source == ALQI_CTF_MAJOR);
 }
 
@@ -456,7 +454,7 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     o->epoch = a->kept_epoch;
     o->rate = a->rate;
     o->thread = a->notes.has_thread ? (uint16_t)a->notes.thread_at : e->domain;
-    o->site = site_from(a, e, o->thread);
+    o->site = site_from(a, e, o->thread, bytes);
     if (ALQI_UNLIKELY(watch_of(a) != NULL))
         watch_of(a)->born(watch_of(a)->arg, e, us, a->sites[o->site].node,
                           o->thread);
@@ -802,6 +800,7 @@ measures_make(struct alqi_cli_analysis *a)
     for (uint32_t i = 0; i < a->n_sites; i++)
         site_finish(a, &a->sites[i]);
     alqi_cli_threads_sum(a);
+    alqi_cli_sizes_sum(a);
     sites_merge(a);
     alqi_cli_analysis_total(a);
 }
@@ -876,6 +875,7 @@ alqi_cli_analysis_picture_free(struct alqi_cli_analysis *picture)
     free(picture->sites);
     free(picture->site_of_node);
     free(picture->by_thread);
+    free(picture->by_size);
 }
 
 void
@@ -884,6 +884,7 @@ alqi_cli_analysis_free(struct alqi_cli_analysis *a)
     free(a->sites);
     free(a->site_of_node);
     free(a->by_thread);
+    free(a->by_size);
     alqi_base_map_clear(&a->site_of_pair);
     alqi_cli_chains_free(&a->chains);
     alqi_cli_objects_free(&a->objects);

@@ -14,6 +14,7 @@
 #include "cli/read/notes.h"
 #include "cli/read/objects.h"
 #include "cli/analysis/shares.h"
+#include "cli/analysis/sizes.h"
 #include "cli/analysis/stacks.h"
 #include "cli/analysis/timeline.h"
 #include "view/peak.h"
@@ -34,13 +35,16 @@ enum alqi_cli_measure {
 /* Sources of an allocation (wire/ctf.h): minor heap, major heap, external. */
 enum { ALQI_CLI_N_SOURCES = 3 };
 
-/* Blocks of one call stack; while the trace is read, of one thread and
- * stack. */
+/* Blocks of one call stack; while the trace is read, of one thread, stack and
+ * class of sizes. */
 struct alqi_cli_site {
     /* of stacks; 0 is the empty stack */
     uint32_t node;
     /* that allocates; meaningless once the sites are merged */
     uint16_t thread;
+    /* of its blocks' sizes; 0 unless options.is_by_size, and meaningless once
+     * the sites are merged */
+    uint8_t size_class;
     /* of mmap, not of malloc (wire/side.h) */
     bool is_mapping;
     /* what realloc brought here */
@@ -102,6 +106,8 @@ struct alqi_cli_analysis_options {
     const char *thread;
     /* rate of the trace to compare with, or 0 (estimate.h) */
     double other_lambda;
+    /* by_size is wanted */
+    bool is_by_size;
     /* blocks enter no sum: they go to watch alone (filter.c .inv.once) */
     bool is_unsummed;
 };
@@ -150,7 +156,7 @@ struct alqi_cli_analysis {
     struct alqi_cli_held held;
     /* by node: number + 1 of the site used last; 0: none */
     uint32_t *site_of_node;
-    /* thread and node -> number + 1, while the trace is read */
+    /* size class, thread and node -> number + 1, while the trace is read */
     struct alqi_base_map site_of_pair;
     uint32_t n_site_of_node;
     /* in order of first use; moves when it grows */
@@ -163,6 +169,9 @@ struct alqi_cli_analysis {
     struct alqi_cli_sum mapped[ALQI_CLI_N_MEASURES];
     /* by row of notes.threads; valid after the reading */
     struct alqi_cli_sum (*by_thread)[ALQI_CLI_N_MEASURES];
+    /* [ALQI_CLI_SIZE_CLASSES]; valid after the reading; NULL unless
+     * options.is_by_size */
+    struct alqi_cli_sum (*by_size)[ALQI_CLI_N_MEASURES];
     /* threads that options.thread means */
     uint32_t n_threads_matched;
     /* of all sites; valid after the reading */
@@ -226,6 +235,10 @@ alqi_cli_peak_last_us(const struct alqi_cli_analysis *analysis)
 
 /* Fills by_thread; of one wanted thread, clears the sites of all others. */
 void alqi_cli_threads_sum(struct alqi_cli_analysis *analysis);
+
+/* Makes by_size of the sites, each of which is of one class until sites of one
+ * stack are joined. */
+void alqi_cli_sizes_sum(struct alqi_cli_analysis *analysis);
 
 /* Reads the whole input.  The input must outlive the analysis. */
 void alqi_cli_analysis_run(struct alqi_cli_analysis *analysis,

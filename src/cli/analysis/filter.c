@@ -106,7 +106,7 @@ row_sum(const struct run *s, uint32_t block, uint32_t i, bool is_peak)
     };
 }
 
-/* Adds a row to the measures that it belongs to, by site and by thread. A
+/* Adds a row to the measures that it belongs to, by site, thread and size. A
  * filter on what lives at the peak weighs all of its rows as at the peak. */
 static void
 row_enter(struct run *s, uint32_t block, uint32_t i)
@@ -116,6 +116,8 @@ row_enter(struct run *s, uint32_t block, uint32_t i)
         alqi_cli_view_indexer_node(s->filter->rows.indexer, r->stack[i]);
     struct alqi_cli_site *site = &s->a->sites[s->a->site_of_node[node] - 1];
     uint32_t thread = s->x->origins[r->origin[i]].thread;
+    unsigned size_class =
+        alqi_cli_size_class(s->x->classes[r->class_[i]].size_bytes);
     bool is_left = (r->flags[i] & ALQI_VIEW_LEFT) != 0;
     bool is_in[ALQI_CLI_N_MEASURES] = {
         [ALQI_CLI_ALLOCATED] = true,
@@ -136,6 +138,8 @@ row_enter(struct run *s, uint32_t block, uint32_t i)
         alqi_cli_sum_join(&site->sums[m], &sum);
         if (thread < s->a->notes.threads_capacity)
             alqi_cli_sum_join(&s->a->by_thread[thread][m], &sum);
+        if (s->a->by_size != NULL)
+            alqi_cli_sum_join(&s->a->by_size[size_class][m], &sum);
     }
 }
 

@@ -1,7 +1,8 @@
-/* threads.c -- sums by thread, and the one thread that is wanted
+/* threads.c -- sums by thread and by size, and the one thread that is wanted
  *
- * [analysis.h] Runs once, when the sites have their measures and before sites
- * of one stack are joined: until then a site is of one thread. */
+ * [analysis.h] Each runs once, when the sites have their measures and before
+ * sites of one stack are joined: until then a site is of one thread and one
+ * class. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,4 +45,16 @@ alqi_cli_threads_sum(struct alqi_cli_analysis *a)
     }
     for (uint32_t i = 0; a->options.thread != NULL && i < n; i++)
         a->n_threads_matched += a->notes.threads[i].is_seen && is_thread(a, i);
+}
+
+void
+alqi_cli_sizes_sum(struct alqi_cli_analysis *a)
+{
+    if (!a->options.is_by_size)
+        return;
+    a->by_size = alqi_cli_zeros(ALQI_CLI_SIZE_CLASSES, sizeof *a->by_size);
+    for (uint32_t i = 0; i < a->n_sites; i++)
+        for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
+            alqi_cli_sum_join(&a->by_size[a->sites[i].size_class][m],
+                              &a->sites[i].sums[m]);
 }

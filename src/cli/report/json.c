@@ -359,6 +359,27 @@ threads(const struct alqi_cli_report *r)
     return list;
 }
 
+/* The classes of sizes that have a block. */
+static json_t *
+sizes(const struct alqi_cli_analysis *a)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < ALQI_CLI_SIZE_CLASSES; i++) {
+        double most = alqi_cli_size_class_bytes(i);
+        json_t *o;
+
+        if (a->by_size[i][ALQI_CLI_ALLOCATED].n_blocks == 0)
+            continue;
+        o = json_object();
+        alqi_cli_json_put_whole(o, "least_bytes", i > 0 ? most / 2 + 1 : 0);
+        alqi_cli_json_put_whole(o, "most_bytes", most);
+        put_sums(o, &a->estimator, a->by_size[i]);
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
 /* Addresses go out as text: JSON numbers lose the low bits of 64. */
 static json_t *
 hexadecimal(uint64_t value)
@@ -533,6 +554,8 @@ alqi_cli_report_json(struct alqi_cli_report *r)
     put_rss(o, a);
     alqi_cli_json_set(o, "timeline", timeline(&a->timeline));
     alqi_cli_json_set(o, "thread_list", threads(r));
+    if (a->by_size != NULL)
+        alqi_cli_json_set(o, "size_classes", sizes(a));
     alqi_cli_json_set(o, "modules", modules(r));
     write_all(r, o);
     json_decref(o);

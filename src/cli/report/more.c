@@ -1,4 +1,4 @@
-/* more.c -- tables that are asked for: threads, sites of realloc
+/* more.c -- tables that are asked for: threads, sizes, sites of realloc
  *
  * Each table sorts indexes (order_new), prints a heading and its rows, and says
  * what it left out. A row's site is printed by alqi_cli_report_site(), the same
@@ -125,6 +125,55 @@ alqi_cli_report_threads(struct alqi_cli_report *r)
         fprintf(r->term.out, "   %u more (--top=0 shows all)\n", left);
     fputc('\n', r->term.out);
     free(order);
+}
+
+/* ---- sizes ----------------------------------------------------------- */
+
+/* What one measure has in a class of sizes. */
+static void
+size_figures(const struct alqi_cli_report *r, unsigned size_class,
+             enum alqi_cli_measure measure)
+{
+    const struct alqi_cli_analysis *a = &r->analysis;
+    const struct alqi_cli_sum *s = &a->by_size[size_class][measure];
+    double total = a->totals[measure].bytes;
+
+    alqi_cli_draw_right(&r->term, alqi_cli_text_bytes(s->bytes).text, 11);
+    if (alqi_cli_is_sampled(&a->estimator))
+        alqi_cli_draw_right(
+            &r->term, alqi_cli_error_percent(&a->estimator, s).text, ERROR);
+    alqi_cli_draw_right(
+        &r->term, alqi_cli_text_percent(total > 0 ? s->bytes / total : 0).text,
+        7);
+    alqi_cli_draw_right(&r->term, alqi_cli_text_count(s->objects).text, 8);
+}
+
+/* A row for each class with a block. */
+void
+alqi_cli_report_histogram(struct alqi_cli_report *r)
+{
+    uint32_t n = 0;
+
+    heading(r, "SIZES", ", each row above half of its size and up to it");
+    dim(r,
+        alqi_cli_is_sampled(&r->analysis.estimator)
+            ? "   up to  allocated         ±  share  blocks    at peak     "
+              "    ±  share  blocks"
+            : "   up to  allocated  share  blocks    at peak  share  blocks");
+    for (unsigned i = 0; i < ALQI_CLI_SIZE_CLASSES; i++) {
+        if (r->analysis.by_size[i][ALQI_CLI_ALLOCATED].n_blocks == 0)
+            continue;
+        alqi_cli_draw_right(
+            &r->term, alqi_cli_text_bytes(alqi_cli_size_class_bytes(i)).text,
+            8);
+        size_figures(r, i, ALQI_CLI_ALLOCATED);
+        size_figures(r, i, ALQI_CLI_PEAK);
+        fputc('\n', r->term.out);
+        n++;
+    }
+    if (n == 0)
+        fprintf(r->term.out, "   nothing\n");
+    fputc('\n', r->term.out);
 }
 
 /* ---- sites of realloc ------------------------------------------------ */

@@ -89,6 +89,8 @@ const struct alqi_cli_option alqi_cli_report_options[] = {
      ALQI_CLI_TAKEN(filter_take, offsetof(REPORT, filter))},
     {0, "threads", NULL, NULL, "also a table of threads",
      ALQI_CLI_FLAG(REPORT, has_threads)},
+    {0, "histogram", NULL, NULL, "also a table of sizes, in powers of two",
+     ALQI_CLI_FLAG(REPORT, analysis_options.is_by_size)},
     {0, "reallocs", NULL, NULL,
      "also a table of sites that grow blocks by realloc",
      ALQI_CLI_FLAG(REPORT, has_reallocs)},
@@ -122,6 +124,8 @@ show(struct alqi_cli_report *r)
     alqi_cli_report_table(r);
     if (r->has_threads)
         alqi_cli_report_threads(r);
+    if (r->analysis_options.is_by_size)
+        alqi_cli_report_histogram(r);
     if (r->has_reallocs)
         alqi_cli_report_reallocs(r);
     alqi_cli_report_tree(r);

@@ -47,6 +47,7 @@ void alqi_cli_report_table(struct alqi_cli_report *report);
 void alqi_cli_report_site(struct alqi_cli_report *report,
                           const struct alqi_cli_group *group, int left);
 void alqi_cli_report_threads(struct alqi_cli_report *report);
+void alqi_cli_report_histogram(struct alqi_cli_report *report);
 void alqi_cli_report_reallocs(struct alqi_cli_report *report);
 void alqi_cli_report_tree(struct alqi_cli_report *report);
 void alqi_cli_report_json(struct alqi_cli_report *report);
