@@ -800,6 +800,7 @@ measures_make(struct alqi_cli_analysis *a)
     for (uint32_t i = 0; i < a->n_sites; i++)
         site_finish(a, &a->sites[i]);
     alqi_cli_threads_sum(a);
+    alqi_cli_suppress_sites(a);
     alqi_cli_sizes_sum(a);
     sites_merge(a);
     alqi_cli_analysis_total(a);

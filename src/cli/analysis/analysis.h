@@ -16,6 +16,7 @@
 #include "cli/analysis/shares.h"
 #include "cli/analysis/sizes.h"
 #include "cli/analysis/stacks.h"
+#include "cli/analysis/suppress.h"
 #include "cli/analysis/timeline.h"
 #include "view/peak.h"
 
@@ -45,6 +46,8 @@ struct alqi_cli_site {
     /* of its blocks' sizes; 0 unless options.is_by_size, and meaningless once
      * the sites are merged */
     uint8_t size_class;
+    /* of options.suppress, as suppressed.c has it; 0: not looked for */
+    uint32_t rule;
     /* of mmap, not of malloc (wire/side.h) */
     bool is_mapping;
     /* what realloc brought here */
@@ -106,6 +109,8 @@ struct alqi_cli_analysis_options {
     const char *thread;
     /* rate of the trace to compare with, or 0 (estimate.h) */
     double other_lambda;
+    /* takes leaks away; or NULL */
+    struct alqi_cli_suppress *suppress;
     /* by_size is wanted */
     bool is_by_size;
     /* blocks enter no sum: they go to watch alone (filter.c .inv.once) */
@@ -239,6 +244,14 @@ void alqi_cli_threads_sum(struct alqi_cli_analysis *analysis);
 /* Makes by_size of the sites, each of which is of one class until sites of one
  * stack are joined. */
 void alqi_cli_sizes_sum(struct alqi_cli_analysis *analysis);
+
+/* The rule of options.suppress that takes the site's leaks, or NULL. */
+struct alqi_cli_suppress_rule *
+alqi_cli_suppress_of(struct alqi_cli_analysis *analysis,
+                     struct alqi_cli_site *site);
+/* Moves LIVE of the sites to the rules that take it, once the sites have their
+ * measures. */
+void alqi_cli_suppress_sites(struct alqi_cli_analysis *analysis);
 
 /* Reads the whole input.  The input must outlive the analysis. */
 void alqi_cli_analysis_run(struct alqi_cli_analysis *analysis,

@@ -119,6 +119,8 @@ row_enter(struct run *s, uint32_t block, uint32_t i)
     unsigned size_class =
         alqi_cli_size_class(s->x->classes[r->class_[i]].size_bytes);
     bool is_left = (r->flags[i] & ALQI_VIEW_LEFT) != 0;
+    struct alqi_cli_suppress_rule *rule =
+        is_left ? alqi_cli_suppress_of(s->a, site) : NULL;
     bool is_in[ALQI_CLI_N_MEASURES] = {
         [ALQI_CLI_ALLOCATED] = true,
         [ALQI_CLI_LIVE] = is_left,
@@ -135,6 +137,10 @@ row_enter(struct run *s, uint32_t block, uint32_t i)
         sum = row_sum(s, block, i,
                       m == ALQI_CLI_PEAK ||
                           s->filter->filter.live_kind == ALQI_VIEW_LIVE_PEAK);
+        if (m == ALQI_CLI_LIVE && rule != NULL) {
+            alqi_cli_sum_join(&rule->sum, &sum);
+            continue;
+        }
         alqi_cli_sum_join(&site->sums[m], &sum);
         if (thread < s->a->notes.threads_capacity)
             alqi_cli_sum_join(&s->a->by_thread[thread][m], &sum);

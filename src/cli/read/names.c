@@ -17,6 +17,7 @@
 #include "cli/tool/cli.h"
 #include "cli/read/names.h"
 #include "cli/tool/text.h"
+#include "stack/symbol_elf_names.h"
 
 enum { TEXT_MAX = 2048, TEXT_BLOCK_BYTES = 65536 };
 
@@ -140,6 +141,19 @@ alqi_cli_names_drop(struct alqi_cli_names *names)
     free(names->frames);
     free(names->modules);
     free(names);
+}
+
+char *
+alqi_cli_names_demangled(const char *raw)
+{
+    struct alqi_symbol_demangler demangler = {0};
+    struct alqi_base_arena arena = {0};
+    const char *clear = alqi_symbol_demangle(&demangler, &arena, raw);
+    char *copy = clear != raw ? alqi_cli_copy(clear) : NULL;
+
+    alqi_symbol_demangler_drop(&demangler);
+    alqi_base_arena_drop(&arena);
+    return copy;
 }
 
 /* ---- modules --------------------------------------------------------- */

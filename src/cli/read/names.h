@@ -39,6 +39,10 @@ uint32_t alqi_cli_names_intern(struct alqi_cli_names *names, const char *text);
 const char *alqi_cli_names_text(const struct alqi_cli_names *names,
                                 uint32_t number);
 
+/* What a mangled name of C++ or Rust is in a trace, to be freed by the caller;
+ * NULL: it is none. */
+char *alqi_cli_names_demangled(const char *raw);
+
 /* A module's range of location codes, (start, end]; ranges added later win.
  * The end belongs to it, the start does not: codes are return addresses. */
 void alqi_cli_names_add_module(struct alqi_cli_names *names, uint64_t start,

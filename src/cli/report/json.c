@@ -380,6 +380,26 @@ sizes(const struct alqi_cli_analysis *a)
     return list;
 }
 
+/* Each rule, used or not. */
+static json_t *
+suppressions(const struct alqi_cli_report *r)
+{
+    static const char *const keys[] = KEYS_OF("suppressed");
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < r->suppress.n_rules; i++) {
+        const struct alqi_cli_suppress_rule *rule = &r->suppress.rules[i];
+        json_t *o = json_object();
+
+        alqi_cli_json_set(o, "name", alqi_cli_json_clean(rule->name));
+        alqi_cli_json_set(o, "file", alqi_cli_json_clean(rule->file));
+        alqi_cli_json_count(o, "line", rule->line);
+        put_sum(o, keys, &r->analysis.estimator, &rule->sum);
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
 /* Addresses go out as text: JSON numbers lose the low bits of 64. */
 static json_t *
 hexadecimal(uint64_t value)
@@ -556,6 +576,10 @@ alqi_cli_report_json(struct alqi_cli_report *r)
     alqi_cli_json_set(o, "thread_list", threads(r));
     if (a->by_size != NULL)
         alqi_cli_json_set(o, "size_classes", sizes(a));
+    if (r->suppress.is_given) {
+        alqi_cli_json_set(o, "suppressions", suppressions(r));
+        alqi_cli_json_count(o, "suppressions_skipped", r->suppress.n_skipped);
+    }
     alqi_cli_json_set(o, "modules", modules(r));
     write_all(r, o);
     json_decref(o);

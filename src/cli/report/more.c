@@ -1,4 +1,5 @@
-/* more.c -- tables that are asked for: threads, sizes, sites of realloc
+/* more.c -- tables that are asked for: threads, sizes, sites of realloc,
+ * suppressions
  *
  * Each table sorts indexes (order_new), prints a heading and its rows, and says
  * what it left out. A row's site is printed by alqi_cli_report_site(), the same
@@ -235,4 +236,55 @@ alqi_cli_report_reallocs(struct alqi_cli_report *r)
         fprintf(r->term.out, "   nothing\n");
     fputc('\n', r->term.out);
     free(order);
+}
+
+/* ---- suppressions ---------------------------------------------------- */
+
+/* What a rule took. The column of errors is empty where nothing is sampled. */
+static void
+suppressed_row(const struct alqi_cli_report *r,
+               const struct alqi_cli_suppress_rule *rule)
+{
+    const struct alqi_cli_term *term = &r->term;
+    bool is_estimate = alqi_cli_is_sampled(&r->analysis.estimator);
+    int left = term->width - 9 - 8 - 2 - (is_estimate ? ERROR : 0);
+
+    alqi_cli_draw_right(term, alqi_cli_text_bytes(rule->sum.bytes).text, 9);
+    if (is_estimate)
+        alqi_cli_draw_right(
+            term,
+            alqi_cli_error_percent(&r->analysis.estimator, &rule->sum).text,
+            ERROR);
+    alqi_cli_draw_right(term, alqi_cli_text_count(rule->sum.objects).text, 8);
+    fputs("  ", term->out);
+    alqi_cli_draw_fit(term, ALQI_CLI_BOLD, alqi_cli_shown(rule->name).text,
+                      &left);
+    alqi_cli_draw_text(term, ALQI_CLI_PLAIN, &left, "  %s:%u",
+                       alqi_cli_shown(rule->file).text, rule->line);
+    fputc('\n', term->out);
+}
+
+void
+alqi_cli_report_suppressed(struct alqi_cli_report *r)
+{
+    const struct alqi_cli_suppress *s = &r->suppress;
+    uint32_t n_used = 0;
+
+    fputc('\n', r->term.out);
+    heading(r, "SUPPRESSIONS USED", ", leaks that are not in the above");
+    dim(r, alqi_cli_is_sampled(&r->analysis.estimator)
+               ? "    bytes         ±  blocks  suppression"
+               : "    bytes  blocks  suppression");
+    for (uint32_t i = 0; i < s->n_rules; i++) {
+        if (s->rules[i].sum.n_blocks == 0)
+            continue;
+        suppressed_row(r, &s->rules[i]);
+        n_used++;
+    }
+    if (n_used == 0)
+        fprintf(r->term.out, "   nothing\n");
+    fprintf(r->term.out, "   %u used, %u not", n_used, s->n_rules - n_used);
+    if (s->n_skipped > 0)
+        fprintf(r->term.out, "; %u of something else than leaks", s->n_skipped);
+    fputc('\n', r->term.out);
 }

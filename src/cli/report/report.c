@@ -66,6 +66,9 @@ const struct alqi_cli_option alqi_cli_report_options[] = {
     {0, "leaks", NULL, NULL, "the same, with the share that each site keeps",
      ALQI_CLI_FIXED(REPORT, measure, ALQI_CLI_LIVE),
      ALQI_CLI_ALSO(REPORT, is_leaks)},
+    {0, "suppressions", "FILE", NULL,
+     "with --leaks, without those that FILE names",
+     ALQI_CLI_TAKEN(alqi_cli_suppress_take, offsetof(REPORT, suppress))},
     {0, "allocated", NULL, NULL, "all blocks, freed or not",
      ALQI_CLI_FIXED(REPORT, measure, ALQI_CLI_ALLOCATED)},
     {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
@@ -129,6 +132,8 @@ show(struct alqi_cli_report *r)
     if (r->has_reallocs)
         alqi_cli_report_reallocs(r);
     alqi_cli_report_tree(r);
+    if (r->suppress.is_given)
+        alqi_cli_report_suppressed(r);
     alqi_cli_term_stop(&r->term);
 }
 
@@ -162,6 +167,11 @@ alqi_cli_report(int argc, char **argv)
     r.analysis_options.temporary_us = TEMPORARY_DEFAULT_US;
     rc = alqi_cli_parse("report", argc, argv, &r, &first);
     r.is_leaks = r.is_leaks && r.measure == ALQI_CLI_LIVE;
+    if (r.suppress.is_given)
+        r.analysis_options.suppress = &r.suppress;
+    if (rc < 0 && r.suppress.is_given && !r.is_leaks)
+        rc = alqi_cli_usage("report", "report: --suppressions is for --leaks: "
+                                      "give that, too");
     if (rc < 0 && r.filter.text != NULL &&
         (r.analysis_options.thread != NULL ||
          r.analysis_options.min_life_us > 0))
@@ -177,6 +187,7 @@ alqi_cli_report(int argc, char **argv)
     }
     if (rc >= 0) {
         alqi_cli_filter_free(&r.filter);
+        alqi_cli_suppress_free(&r.suppress);
         return rc;
     }
     alqi_cli_filter_begin(&r.filter, &r.analysis, &r.analysis_options);
@@ -191,6 +202,7 @@ alqi_cli_report(int argc, char **argv)
         alqi_cli_groups_free(&r.groups);
     }
     alqi_cli_filter_free(&r.filter);
+    alqi_cli_suppress_free(&r.suppress);
     alqi_cli_analysis_free(&r.analysis);
     alqi_cli_input_drop(r.input);
     alqi_cli_paths_free(&paths);

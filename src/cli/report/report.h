@@ -15,6 +15,7 @@ struct alqi_cli_report {
     struct alqi_cli_analysis_options analysis_options;
     /* filter.text NULL: all blocks pass */
     struct alqi_cli_filter filter;
+    struct alqi_cli_suppress suppress;
     /* of which blocks: rows are sorted by it */
     enum alqi_cli_measure measure;
     bool is_leaks; /* LIVE, said as what was never freed */
@@ -49,6 +50,8 @@ void alqi_cli_report_site(struct alqi_cli_report *report,
 void alqi_cli_report_threads(struct alqi_cli_report *report);
 void alqi_cli_report_histogram(struct alqi_cli_report *report);
 void alqi_cli_report_reallocs(struct alqi_cli_report *report);
+/* The rules that took leaks away. */
+void alqi_cli_report_suppressed(struct alqi_cli_report *report);
 void alqi_cli_report_tree(struct alqi_cli_report *report);
 void alqi_cli_report_json(struct alqi_cli_report *report);
 

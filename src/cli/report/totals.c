@@ -393,6 +393,9 @@ alqi_cli_report_totals(struct alqi_cli_report *r)
                 "only blocks that pass %s; the peak is that of all blocks\n",
                 text);
     }
+    if (r->suppress.is_given)
+        fprintf(r->term.out, "without suppressed leaks; those are at the "
+                             "report's end\n");
     if (r->analysis.options.thread != NULL) {
         char name[64];
 
