@@ -74,6 +74,31 @@ test("links, keys and the filter work as they do elsewhere", async () => {
     await done();
 });
 
+test("regular expressions match what they match for the server", async () => {
+    const s = await serve(trace);
+    const engine = await carriedEngine(page_file);
+    const asked = async (query) =>
+        (await fetch(`${s.url}api/sites?${query}`)).json();
+    const texts = ["^Btype[.]", "\\.\\(fun\\)$", "bal|add", "(a|b)+c?$", "^.{3,8}$",
+                   "[[:upper:]][^_.]*[.]m", "set.*(ml)?$", "x*", "[]_[]_",
+                   "^[^a-z]", "n{2}", "(^|_)map", "^(.|..)*t$"];
+    let n_some = 0;
+    for (const text of texts)
+        for (const key of ["in", "notin", "infile", "inmodule"]) {
+            const query = `${key}=~${encodeURIComponent(text)}`;
+            const { total } = engine("sites", query);
+            assert.deepEqual(total, (await asked(query)).total, query);
+            n_some += total.n > 0 && total.n < engine("sites", "").total.n;
+        }
+    assert.ok(n_some > 15, String(n_some));
+    for (const text of ["(", "[a", "a\\w", "(a{99}){99}", "a".repeat(501)]) {
+        const query = `in=~${encodeURIComponent(text)}`;
+        assert.throws(() => engine("sites", query), /in=~/);
+        assert.match((await asked(query)).error, /in=~/);
+    }
+    await s.stop();
+});
+
 test("without scripts, the summary is there", async () => {
     const { page, done } = await open(url, { javaScriptEnabled: false });
     const text = await page.locator("#summary").innerText();
