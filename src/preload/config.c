@@ -20,6 +20,7 @@
  *   limit_notify=0|1                      through a pipe beside the recording
  *   notes=0|1       programs that cannot be recorded are noted beside the
  *                   recording
+ *   attacher=PID    the command that attached to this process
  *   preload=PATH    the LD_PRELOAD entry to take out again
  *   out=PATTERN     the rest of the text, commas included; in it and in NAME %e
  *                   is the program's name, %h the host's, %p the pid, %n a
@@ -27,6 +28,7 @@
  *
  * An unknown key is a warning that names it, never an abort.  Where ALIQUOT
  * asks for nothing, MEMTRACE and MEMTRACE_RATE are read as memtrace does. */
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,10 +42,12 @@
 #define PROBES_INTERVAL_MOST 0x1p60
 #define LIMIT_BYTES_MOST 0x1p60
 
-struct alqi_preload_config alqi_preload_config = {
-    .rate = ALQI_DEFAULT_RATE,
-    .depth_frames = ALQI_DEFAULT_DEPTH_FRAMES,
-};
+#define DEFAULTS                                                               \
+    {                                                                          \
+        .rate = ALQI_DEFAULT_RATE, .depth_frames = ALQI_DEFAULT_DEPTH_FRAMES   \
+    }
+static const struct alqi_preload_config defaults = DEFAULTS;
+struct alqi_preload_config alqi_preload_config = DEFAULTS;
 
 static char own_path[1024]; /* our entry in LD_PRELOAD */
 static char passed[4096];   /* the variable, for what is executed */
@@ -232,6 +236,8 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
         has_notes = v != 0;
     else if (is_key(key, n_key, "mmap"))
         c->is_tracking_mmap = v != 0;
+    else if (is_key(key, n_key, "attacher") && v >= 0 && v <= INT_MAX)
+        c->attacher_pid = (uint32_t)v;
     else if (is_key(key, n_key, "heap"))
         c->is_tracing_heap = v != 0;
     else if (is_key(key, n_key, "rss"))
@@ -407,6 +413,19 @@ passed_keep(const char *variable)
         memchr(out, '%', (size_t)(slash - out)) == NULL)
         snprintf(notes, sizeof notes, "%.*s/" ALQI_RAW_UNRECORDED,
                  (int)(slash - out), out);
+}
+
+void
+alqi_preload_config_attach(const char *settings)
+{
+    struct alqi_preload_config *c = &alqi_preload_config;
+    uint32_t depth = c->depth_frames;
+    bool is_first = !atomic_load(&alqi_preload_is_up);
+
+    *c = defaults;
+    text_parse(settings);
+    if (!is_first)
+        c->depth_frames = depth;
 }
 
 void

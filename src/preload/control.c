@@ -1,6 +1,8 @@
 /* control.c -- start, stop, rate and status of the recorder, while it runs
  *
  *   off --start--> sampling --stop--> stopped --start--> sampling
+ *    ^                 '-------- end -------' |
+ *    '------------------ close ---------------'
  *
  * An operation runs on the server's thread, or on the thread that the user's
  * signal interrupted.  If that thread is inside the profiler, the toggle waits
@@ -231,6 +233,35 @@ alqi_preload_control_stop(char *reply)
     struct quiet q;
     bool ok = quiet_enter(&q, reply) && stop(&q, reply);
 
+    quiet_leave(&q);
+    return ok;
+}
+
+/* Quiescence takes the orphan's lock itself, so each step has its own quiet. */
+bool
+alqi_preload_control_end(char *reply)
+{
+    struct quiet q;
+    bool ok = quiet_enter(&q, reply);
+
+    if (ok)
+        alqi_preload_recorder_end(q.orphan);
+    quiet_leave(&q);
+    return ok;
+}
+
+bool
+alqi_preload_control_close(void)
+{
+    char reply[ALQI_PRELOAD_REPLY_BYTES];
+    struct quiet q;
+    bool ok = alqi_preload_threads_quiesce_callbacks();
+
+    if (!ok)
+        return false;
+    ok = quiet_enter(&q, reply);
+    if (ok)
+        alqi_preload_recorder_close();
     quiet_leave(&q);
     return ok;
 }

@@ -20,6 +20,11 @@ enum { ALQI_PRELOAD_REPLY_BYTES = 4096 };
 bool alqi_preload_control_start(double rate, const char *out, char *reply);
 /* Frees go on being recorded. */
 bool alqi_preload_control_stop(char *reply);
+/* Ends the recording (attach.c): no event is written any more but by threads
+ * that are inside the profiler. */
+bool alqi_preload_control_end(char *reply);
+/* Unmaps the ended recording; false: a thread was inside all the time. */
+bool alqi_preload_control_close(void);
 /* Another rate; of the next start, if nothing is sampled now. */
 bool alqi_preload_control_rate(double rate, char *reply);
 /* Brings the recording's counters up to date. */

@@ -37,6 +37,7 @@ enum {
 static struct {
     struct alqi_plat_lock lock;     /* of growth, and of what follows        */
     struct alqi_raw_header *header; /* mapped; NULL: there is no file        */
+    void *closed; /* where the last header was, a page of nobody's; or NULL  */
     char *next;              /* in the window: where the next chunk begins   */
     char *end;               /* of the window                                */
     off_t size_bytes;        /* of the file, holes included                  */
@@ -480,7 +481,9 @@ alqi_preload_file_create(uint32_t flags)
 
     if (alqi_plat_confinement_sigsafe() != ALQI_PLAT_FREE)
         return false; /* a child that was forked then */
-    if (alqi_preload_config.is_memtrace && (flags & ALQI_RAW_FORKED) != 0)
+    if ((alqi_preload_config.is_memtrace ||
+         alqi_preload_config.attacher_pid != 0) &&
+        (flags & ALQI_RAW_FORKED) != 0)
         return false; /* as memtrace: one process, one trace */
     alqi_plat_executable_sigsafe(executable, sizeof executable);
     fd = file_open_new(executable);
@@ -501,6 +504,23 @@ alqi_preload_file_create(uint32_t flags)
     file.retry_after_ns = 0;
     file.has_logged_full = false;
     return true;
+}
+
+void
+alqi_preload_file_close(void)
+{
+    uint32_t was = alqi_preload_lock(&file.lock);
+
+    if (file.closed != NULL)
+        munmap(file.closed, ALQI_RAW_HEADER_BYTES);
+    file.closed = file.header;
+    if (file.header != NULL) {
+        munmap(file.next, (size_t)(file.end - file.next) + PAGE_BYTES);
+        file.header = NULL;
+        mmap(file.closed, ALQI_RAW_HEADER_BYTES, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    }
+    alqi_preload_unlock(&file.lock, was);
 }
 
 void

@@ -57,6 +57,10 @@ alqi_preload_file_commit(struct alqi_raw_chunk_header *chunk,
                           memory_order_release);
 }
 
+/* Nobody writes into the recording any more: unmaps it, and leaves a page of
+ * nobody's where the header was, to which a counter may yet be added. */
+void alqi_preload_file_close(void);
+
 /* In a forked child: the file is the parent's. */
 void alqi_preload_file_leave(void);
 

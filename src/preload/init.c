@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "memprof/probes.h"
+#include "preload/attach.h"
 #include "preload/control.h"
 #include "preload/exact.h"
 #include "preload/exec.h"
@@ -197,6 +198,30 @@ environment(void)
     return argv + *(const long *)__libc_stack_end + 1;
 }
 
+/* False: no memory. */
+static bool
+engine_up(void)
+{
+    if (!engine_start())
+        return false;
+    alqi_preload_fork_install();
+    alqi_preload_threads_start();
+    atomic_store_explicit(&alqi_preload_is_up, true, memory_order_release);
+    return true;
+}
+
+bool
+alqi_preload_begin_late(void)
+{
+    int64_t left = alqi_preload_hot.left_words;
+    bool ok;
+
+    alqi_preload_hot.left_words = ALQI_PARKED;
+    ok = engine_up();
+    alqi_preload_hot.left_words = left;
+    return ok;
+}
+
 void
 alqi_preload_begin(void)
 {
@@ -221,14 +246,11 @@ alqi_preload_begin(void)
         switch_off();
         return;
     }
-    if (!engine_start()) {
+    if (!engine_up()) {
         alqi_preload_log("not recording: no memory for the profiler's tables");
         switch_off();
         return;
     }
-    alqi_preload_fork_install();
-    alqi_preload_threads_start();
-    atomic_store_explicit(&alqi_preload_is_up, true, memory_order_release);
     if (c->has_probes)
         probes_start();
     if (c->is_on)
@@ -243,6 +265,10 @@ start(void)
 {
     int saved = errno;
 
+    if (alqi_preload_is_late()) {
+        alqi_preload_attach_idle();
+        return;
+    }
     alqi_preload_real_begin();
     if (atomic_load_explicit(&alqi_preload_is_up, memory_order_relaxed)) {
         alqi_preload_exec_start();

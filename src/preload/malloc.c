@@ -19,6 +19,7 @@
 
 #include "memprof/filter.h"
 #include "preload/exact.h"
+#include "preload/got.h"
 #include "preload/limit_trigger.h"
 #include "preload/limit.h"
 #include "preload/live.h"
@@ -47,6 +48,7 @@ sample(struct alqi_preload_thread *thread, void *block, size_t size_bytes,
     uint64_t skip_words;
 
     alqi_preload_hot.left_words = ALQI_PARKED;
+    alqi_preload_got_look(ALQI_PRELOAD_GOT_LOOK_NS);
     skip_words = alqi_memprof_sampled(&thread->memprof, block, size_bytes,
                                       words_after, caller);
     alqi_preload_arm(thread, skip_words);

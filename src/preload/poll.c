@@ -139,7 +139,8 @@ alqi_preload_poll_last(void)
         return;
     was = alqi_memprof_enter(&thread->memprof);
     alqi_preload_poll_fork_child();
-    alqi_preload_poll_slow(thread, alqi_plat_mono_ns_sigsafe());
+    if (alqi_preload_stream_has_file())
+        alqi_preload_poll_slow(thread, alqi_plat_mono_ns_sigsafe());
     alqi_memprof_leave(&thread->memprof, was);
 }
 

@@ -93,6 +93,9 @@ extern struct alqi_preload_real alqi_preload_real;
 /* Finds the allocator, then begins the recording (init.c); false when that was
  * done, or is under way. */
 bool alqi_preload_real_begin(void);
+/* As that, for a library that was loaded late (attach.h): finds the allocator
+ * by `find`, and begins nothing.  False: a function of it is missing. */
+bool alqi_preload_real_begin_late(void *(*find)(const char *name));
 /* Whether the block is of the boot arena: never freed, not the allocator's. */
 bool alqi_preload_is_boot(const void *block);
 size_t alqi_preload_boot_size(const void *block);
@@ -214,10 +217,16 @@ struct alqi_preload_thread *alqi_preload_current(void);
 /* Waits, for 10 ms at most, until every thread was seen outside the engine
  * since the call began; false when one was not.  The caller is outside. */
 bool alqi_preload_threads_quiesce(void);
+/* As that, until every thread was seen outside callbacks, too, and none is
+ * about to end. */
+bool alqi_preload_threads_quiesce_callbacks(void);
 
 void alqi_preload_threads_start(void);
 /* Whether any thread is attached. */
 bool alqi_preload_threads_any(void);
+/* Visits each attached thread, and the orphan's state, which the caller holds.
+ */
+void alqi_preload_threads_each(void (*visit)(struct alqi_preload_thread *));
 void alqi_preload_threads_fork_prepare(void);
 void alqi_preload_threads_fork_parent(void);
 void alqi_preload_threads_fork_child(bool is_prepared);
@@ -255,6 +264,9 @@ void alqi_preload_fork_install(void);
 /* Brings the profiler up.  The calling thread is parked, and the only one that
  * has come this far. */
 void alqi_preload_begin(void);
+/* As that in a library that was loaded late: the engine alone.  False: no
+ * memory. */
+bool alqi_preload_begin_late(void);
 
 /* False until the process is far enough to sample. */
 extern _Atomic(bool) alqi_preload_is_up;
@@ -296,6 +308,7 @@ struct alqi_preload_config {
     bool is_tracing_heap; /* a managed heap's trace, beside the recording */
     bool is_exact;
     bool is_recorded;     /* by `aliquot record`, which looks after its files */
+    uint32_t attacher_pid; /* of `aliquot record -p`; 0: loaded at the start  */
     size_t reserve_bytes; /* mapped at the start, of file and memory; or 0 */
     uint64_t max_memory_bytes; /* of the exact mode's tables; 0: no cap */
     bool has_no_rss;           /* resident memory is not to be read */
@@ -311,6 +324,9 @@ extern struct alqi_preload_config alqi_preload_config;
 /* Reads ALIQUOT from envp, warns about what it does not know, and takes the
  * preload's own traces out of the environment unless exec is followed. */
 void alqi_preload_config_read(char **envp);
+/* Starts over with `settings`, the text of ALIQUOT; but the depth stays what it
+ * was the first time, for which threads have room. */
+void alqi_preload_config_attach(const char *settings);
 
 /* ---- control (control.c, serve.c) ---------------------------------------- */
 
@@ -356,6 +372,11 @@ void alqi_preload_recorder_start(void);
  *          ALQ_EINVAL, ALQ_ENOMEM  as alq_memprof_start */
 enum alq_status alqi_preload_recorder_rate(struct alqi_preload_thread *thread,
                                            double rate, const char *out);
+/* Ends the recording: no sample is tracked any more, and no event written once
+ * the threads are out of the engine.  alqi_preload_recorder_close() is due
+ * then. */
+void alqi_preload_recorder_end(struct alqi_preload_thread *thread);
+void alqi_preload_recorder_close(void);
 /* No more samples; frees of those there are go on being recorded. */
 enum alq_status alqi_preload_recorder_stop(struct alqi_preload_thread *thread);
 bool alqi_preload_recorder_is_on(void);

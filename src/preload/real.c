@@ -75,7 +75,8 @@ fail_room:
 
 /* ---- stand-ins until the real functions are known ------------------------ */
 
-static void resolve(void);
+static bool resolve(void *(*find)(const char *name));
+static void *find_next(const char *name);
 
 bool
 alqi_preload_real_begin(void)
@@ -86,10 +87,19 @@ alqi_preload_real_begin(void)
     if (atomic_exchange(&has_begun, 1) != 0)
         return false;
     alqi_preload_hot.left_words = ALQI_PARKED; /* nothing here is a trial */
-    resolve();
+    if (!resolve(find_next)) {
+        alqi_preload_log("no allocator behind the preload: cannot go on");
+        abort();
+    }
     alqi_preload_begin();
     alqi_preload_hot.left_words = left;
     return true;
+}
+
+bool
+alqi_preload_real_begin_late(void *(*find)(const char *name))
+{
+    return resolve(find) && !atomic_exchange(&has_begun, 1);
 }
 
 static void *
@@ -229,37 +239,40 @@ pvalloc_by_memalign(size_t size)
 }
 
 static void *
-next_or(const char *name, void *otherwise)
+found_or(void *found, void *otherwise)
 {
-    void *p = dlsym(RTLD_NEXT, name);
+    return found != NULL ? found : otherwise;
+}
 
-    return p != NULL ? p : otherwise;
+static void *
+find_next(const char *name)
+{
+    return dlsym(RTLD_NEXT, name);
 }
 
 /* Finds the functions of the program's allocator and replaces all stand-ins at
- * once.  Aborts where one is missing that cannot be made from another. */
-static void
-resolve(void)
+ * once.  False where one is missing that cannot be made from another. */
+static bool
+resolve(void *(*find)(const char *name))
 {
     struct alqi_preload_real r;
 
-    *(void **)&r.malloc = next_or("malloc", NULL);
-    *(void **)&r.calloc = next_or("calloc", NULL);
-    *(void **)&r.realloc = next_or("realloc", NULL);
-    *(void **)&r.free = next_or("free", NULL);
-    *(void **)&r.memalign = next_or("memalign", NULL);
+    *(void **)&r.malloc = find("malloc");
+    *(void **)&r.calloc = find("calloc");
+    *(void **)&r.realloc = find("realloc");
+    *(void **)&r.free = find("free");
+    *(void **)&r.memalign = find("memalign");
     *(void **)&r.aligned_alloc =
-        next_or("aligned_alloc", *(void **)&r.memalign);
-    *(void **)&r.posix_memalign = next_or("posix_memalign", NULL);
-    *(void **)&r.valloc = next_or("valloc", (void *)valloc_by_memalign);
-    *(void **)&r.pvalloc = next_or("pvalloc", (void *)pvalloc_by_memalign);
-    *(void **)&r.malloc_usable_size = next_or("malloc_usable_size", NULL);
-    *(void **)&r.dlclose = next_or("dlclose", (void *)boot_dlclose);
+        found_or(find("aligned_alloc"), *(void **)&r.memalign);
+    *(void **)&r.posix_memalign = find("posix_memalign");
+    *(void **)&r.valloc = found_or(find("valloc"), (void *)valloc_by_memalign);
+    *(void **)&r.pvalloc = found_or(find("pvalloc"), (void *)pvalloc_by_memalign);
+    *(void **)&r.malloc_usable_size = find("malloc_usable_size");
+    *(void **)&r.dlclose = found_or(find("dlclose"), (void *)boot_dlclose);
     if (r.malloc == NULL || r.free == NULL || r.calloc == NULL ||
         r.realloc == NULL || r.memalign == NULL || r.posix_memalign == NULL ||
-        r.malloc_usable_size == NULL) {
-        alqi_preload_log("no allocator behind the preload: cannot go on");
-        abort();
-    }
+        r.malloc_usable_size == NULL)
+        return false;
     alqi_preload_real = r;
+    return true;
 }

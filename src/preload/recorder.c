@@ -8,7 +8,7 @@
  *
  *   no profile --start--> sampling --rate--> sampling by another profile
  *                           | stop, and start again: the file goes on
- *
+ *                           '-end--> ended --close--> no profile
  *
  * .inv.share   A stack shares frames with the previous one only when that one
  *              was the capture cache's previous one and is in the same chunk.
@@ -567,14 +567,44 @@ alqi_preload_recorder_take_over(void)
 }
 
 void
+alqi_preload_recorder_end(struct alqi_preload_thread *thread)
+{
+    uint32_t was;
+
+    if (alqi_preload_recorder_is_on())
+        alqi_memprof_stop(alqi_preload_domain, &thread->memprof,
+                          ALQI_MEMPROF_SLOT_RECORDER);
+    alqi_preload_recorder_drops();
+    alqi_preload_flag(ALQI_RAW_DETACHED);
+    alqi_preload_streams_end();
+    if (recorder.profile == NULL)
+        return;
+    drops_count_past();
+    alqi_memprof_discard(&thread->memprof, recorder.profile);
+    was = alqi_preload_bypass_begin();
+    alqi_memprof_profile_drop(recorder.profile);
+    alqi_preload_bypass_end(was);
+    recorder.profile = NULL;
+}
+
+void
+alqi_preload_recorder_close(void)
+{
+    recorder.epoch++;
+    alqi_preload_poll_fork_child();
+    alqi_preload_streams_close();
+    alqi_preload_stream_renew(&modules);
+    atomic_store(&recorder.n_modules, 0);
+}
+
+void
 alqi_preload_recorder_fork_child(void)
 {
     recorder.epoch++;
     alqi_preload_poll_fork_child();
     alqi_preload_streams_fork_child();
-    memset(&modules.encoder, 0, sizeof modules.encoder);
-    modules.chunk = NULL;
-    modules.sequence = 0;
+    modules.chunk = NULL; /* the parent's */
+    alqi_preload_stream_renew(&modules);
     atomic_store(&recorder.n_modules, 0);
     alqi_stack_forget(); /* every module is announced again, to the new file */
 }

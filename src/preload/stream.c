@@ -4,6 +4,7 @@
  *
  *   a stream's chunk: none --turn--> filling --full, turn--> the next one
  *   the file:         none --the first stream--> there; failed: none is made
+ *                     there --streams_end--> ended --streams_close--> none
  *
  * A forked child starts over: no pool, no file (streams_fork_child).  Keeps
  * .inv.stream of stream.h. */
@@ -22,7 +23,7 @@ static struct {
     size_t slab_left_bytes; /* of the slab                                */
     uint32_t n_streams;     /* ever made, in this recording               */
     bool is_forked;         /* the recording's header is to say FORKED    */
-    _Atomic(bool) has_file; /* stays set; read without the lock           */
+    _Atomic(bool) has_file; /* read without the lock                      */
     bool is_failed;         /* no file can be made: nothing is recorded   */
 } streams = {.lock = ALQI_PLAT_LOCK(PRELOAD_STREAMS)};
 
@@ -206,10 +207,59 @@ alqi_preload_stream_give(struct alqi_preload_thread *thread)
     if (s == NULL)
         return;
     /* Once more: most threads get their name after their first allocation. */
-    if (s->chunk != NULL && thread->hot != NULL)
+    if (s->chunk != NULL && thread->hot != NULL &&
+        alqi_preload_stream_has_file())
         alqi_preload_stream_announce(thread, alqi_plat_mono_ns_sigsafe());
     thread->stream = NULL;
     give(s);
+}
+
+/* ---- the end of the recording, not of the process ------------------------ */
+
+void
+alqi_preload_streams_end(void)
+{
+    uint32_t was = alqi_preload_lock(&streams.lock);
+
+    atomic_store(&streams.has_file, false);
+    streams.is_failed = true; /* until a start asks once more */
+    alqi_preload_unlock(&streams.lock, was);
+}
+
+void
+alqi_preload_stream_renew(struct alqi_preload_stream *s)
+{
+    if (s->chunk != NULL)
+        alqi_preload_file_chunk_done(s->chunk);
+    memset(&s->encoder, 0, sizeof s->encoder);
+    s->chunk = NULL;
+    s->sequence = 0;
+    s->has_stack = false;
+}
+
+static void
+thread_renew(struct alqi_preload_thread *thread)
+{
+    struct alqi_preload_stream *s = thread->stream;
+
+    thread->is_announced = false;
+    thread->stream = NULL;
+    if (s != NULL)
+        give(s);
+}
+
+void
+alqi_preload_streams_close(void)
+{
+    uint32_t was;
+
+    alqi_preload_threads_each(thread_renew);
+    was = alqi_preload_lock(&streams.lock);
+    for (struct alqi_preload_stream *s = streams.pool; s != NULL; s = s->next)
+        alqi_preload_stream_renew(s);
+    streams.is_forked = false;
+    alqi_preload_unlock(&streams.lock, was);
+    alqi_preload_file_close();
 }
 
 void

@@ -63,6 +63,17 @@ bool alqi_preload_stream_announce(struct alqi_preload_thread *thread,
 /* The thread ends: its stream goes to the pool. */
 void alqi_preload_stream_give(struct alqi_preload_thread *thread);
 
+/* No stream gets an event from now on but from threads that are inside the
+ * engine. */
+void alqi_preload_streams_end(void);
+
+/* All threads have been outside the engine since streams_end(): each stream
+ * goes to the pool, for another recording, and the file is unmapped. */
+void alqi_preload_streams_close(void);
+
+/* Starts a stream over; none of its chunks is mapped any more. */
+void alqi_preload_stream_renew(struct alqi_preload_stream *stream);
+
 /* In a forked child: all streams are the parent's. */
 void alqi_preload_streams_fork_child(void);
 

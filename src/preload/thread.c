@@ -44,6 +44,7 @@ static struct {
     struct alqi_preload_thread *pool; /* states without a thread            */
     uint32_t n_threads_ever;          /* attached so far, the orphan's too  */
     uint32_t last_mark;               /* of threads_quiesce                 */
+    uint32_t n_ending;                /* off the list, not yet in the pool  */
     _Atomic(uint32_t) generation;     /* of the profiles; read without lock */
 } threads = {.lock = ALQI_PLAT_LOCK(PRELOAD_THREADS)};
 
@@ -342,17 +343,24 @@ alqi_preload_rearm_all(void *heap)
 /* ---- quiescence ----------------------------------------------------------
  */
 
+static bool
+is_outside(const struct alqi_preload_thread *thread, bool with_callbacks)
+{
+    uint32_t mode = __atomic_load_n(&thread->memprof.mode, __ATOMIC_ACQUIRE);
+
+    return mode == ALQI_MEMPROF_IDLE ||
+           (mode == ALQI_MEMPROF_CALLBACK && !with_callbacks);
+}
+
 /* Marks each thread that is outside the engine; true: all are marked. */
 static bool
-all_seen_outside_locked(uint32_t mark)
+all_seen_outside_locked(uint32_t mark, bool with_callbacks)
 {
     bool is_all = true;
 
     ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_PRELOAD_THREADS));
     for (struct alqi_preload_thread *t = threads.list; t; t = t->next) {
-        if (t->quiet_mark != mark &&
-            __atomic_load_n(&t->memprof.mode, __ATOMIC_ACQUIRE) !=
-                ALQI_MEMPROF_INSIDE)
+        if (t->quiet_mark != mark && is_outside(t, with_callbacks))
             t->quiet_mark = mark;
         is_all = is_all && t->quiet_mark == mark;
     }
@@ -361,8 +369,8 @@ all_seen_outside_locked(uint32_t mark)
 
 /* A thread that enters the engine after the barrier sees all that the caller
  * stored before. */
-bool
-alqi_preload_threads_quiesce(void)
+static bool
+quiesce(bool with_callbacks)
 {
     enum { ROUNDS = 10 };
     const struct timespec a_while = {.tv_nsec = 1000000};
@@ -379,12 +387,25 @@ alqi_preload_threads_quiesce(void)
         alqi_plat_lock(&threads.lock);
         if (i == 0)
             mark = ++threads.last_mark;
-        is_quiet = all_seen_outside_locked(mark);
+        is_quiet = all_seen_outside_locked(mark, with_callbacks) &&
+                   !(with_callbacks && threads.n_ending > 0);
         alqi_plat_unlock(&threads.lock);
         alqi_plat_unlock(&orphan.lock);
         alqi_preload_hot.is_orphan_held = false;
     }
     return is_quiet;
+}
+
+bool
+alqi_preload_threads_quiesce(void)
+{
+    return quiesce(false);
+}
+
+bool
+alqi_preload_threads_quiesce_callbacks(void)
+{
+    return quiesce(true);
 }
 
 /* ---- attach and end ------------------------------------------------------ */
@@ -447,6 +468,7 @@ thread_end(struct alqi_preload_thread *thread)
     hot->thread = NULL;
     alqi_plat_lock(&threads.lock);
     list_remove_locked(thread);
+    threads.n_ending++;
     alqi_plat_unlock(&threads.lock);
     alqi_memprof_thread_end(&thread->memprof);
     alqi_preload_recorder_thread_end(thread);
@@ -455,6 +477,7 @@ thread_end(struct alqi_preload_thread *thread)
     alqi_plat_lock(&threads.lock);
     thread->next = threads.pool;
     threads.pool = thread;
+    threads.n_ending--;
     is_last = threads.list == NULL;
     alqi_plat_unlock(&threads.lock);
     hot->left_words = 0; /* each trips, to be told (malloc.c) */
@@ -557,6 +580,17 @@ alqi_preload_bypass_end(uint32_t was)
         alqi_memprof_leave(&hot->thread->memprof, was);
 }
 
+void
+alqi_preload_threads_each(void (*visit)(struct alqi_preload_thread *thread))
+{
+    alqi_plat_lock(&threads.lock);
+    for (struct alqi_preload_thread *t = threads.list; t; t = t->next)
+        visit(t);
+    if (orphan.state != NULL)
+        visit(orphan.state);
+    alqi_plat_unlock(&threads.lock);
+}
+
 /* ---- fork ---------------------------------------------------------------- */
 
 void
@@ -591,6 +625,7 @@ alqi_preload_threads_fork_child(bool is_prepared)
         threads.pool = t;
     }
     threads.list = self;
+    threads.n_ending = 0;
     if (self != NULL) {
         self->next = self->prev = NULL;
         self->stream = NULL;

@@ -66,7 +66,8 @@ enum alqi_raw_flag {
     ALQI_RAW_LATE = 16,      /* begun in a process that had begun before     */
     ALQI_RAW_PAUSED = 32,    /* it was stopped, if only for a while          */
     ALQI_RAW_CONFINED = 64,  /* system calls were forbidden: no more space   */
-    ALQI_RAW_EXECUTED = 128  /* the process went on as another program       */
+    ALQI_RAW_EXECUTED = 128, /* the process went on as another program       */
+    ALQI_RAW_DETACHED = 256  /* it was ended, and the process runs on        */
 };
 
 enum alqi_raw_limit_kind {

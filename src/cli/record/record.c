@@ -1,5 +1,7 @@
 /* record.c -- aliquot record: run a program, leave a trace of each process
  *
+ * With -p a process that runs is recorded instead (attached.c).
+ *
  * Phases: parse -> check what can be known before the program runs for hours
  * (program, output, limits) -> make a directory beside the output -> launch
  * with the preload -> traces (traces.c) -> the program's own exit status.
@@ -27,6 +29,7 @@
 #include "cli/tool/launch.h"
 #include "cli/tool/program.h"
 #include "cli/tool/rate.h"
+#include "cli/record/attached.h"
 #include "cli/record/limit.h"
 #include "cli/record/name.h"
 #include "cli/record/traces.h"
@@ -81,6 +84,12 @@ seed_take(void *to, const char *verb, const char *value)
         .wants = "a size from 4K on, such as 512M"
 
 const struct alqi_cli_option alqi_cli_record_options[] = {
+    {'p', "pid", "PID", NULL, "record a process that runs, from now on",
+     ALQI_CLI_COUNT(RUN, attached_pid), .least = 1, .most = INT_MAX,
+     .wants = "the number of a process"},
+    {0, "for", "T", NULL, "with -p: end the recording after T, such as 30s",
+     ALQI_CLI_DURATION(RUN, for_us), .least = 1000, .most = 1e15,
+     .wants = "a time from 1ms on, such as 30s"},
     {'o', "output", "FILE", NULL,
      "the trace, with %e %h %p; default aliquot.%e.%p.ctf",
      ALQI_CLI_TEXT(RUN, output)},
@@ -179,10 +188,8 @@ program_refuse(const char *name, const struct alqi_cli_program *p)
     return EXIT_OURS;
 }
 
-/* Makes the directory of the run beside the output, the file system that is to
- * hold the traces. False: the reason has been said. */
-static bool
-directory_make(struct alqi_cli_record_run *r)
+bool
+alqi_cli_record_directory_make(struct alqi_cli_record_run *r)
 {
     char parent[PATH_MAX], full[PATH_MAX];
     const char *output = r->output != NULL ? r->output : "aliquot";
@@ -401,6 +408,53 @@ limits_check(struct alqi_cli_record_run *r)
     return -1;
 }
 
+/* Options that have no meaning for a process that runs already. -1 to go on, or
+ * the exit status. */
+static int
+attached_check(const struct alqi_cli_record_run *r, bool has_program)
+{
+    const struct {
+        bool is_given;
+        const char *text;
+    } refused[] = {
+        {has_program, "-p records a process that runs: give no program"},
+        {r->is_exact, "--exact begins with the program: not with -p"},
+        {r->is_following, "--follow begins with the program: not with -p"},
+        {r->is_mapping, "--mmap begins with the program: not with -p"},
+        {r->is_off || r->is_controlled,
+         "-p samples until it ends: --off and --control are not for it"},
+        {r->has_probes, "--probes begins with the program: not with -p"},
+        {r->reserve_bytes > 0, "--reserve begins with the program: not with "
+                               "-p"},
+        {alqi_cli_record_limit_is_set(&r->limits),
+         "limits count from the start: not with -p"},
+    };
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(refused); i++)
+        if (refused[i].is_given)
+            return alqi_cli_usage("record", "record: %s", refused[i].text);
+    return -1;
+}
+
+/* Records a process that runs. Returns the exit status. */
+static int
+run_attached(struct alqi_cli_record_run *r, bool has_program)
+{
+    int status = attached_check(r, has_program);
+    char preload[PATH_MAX];
+
+    if (status >= 0)
+        return status;
+    if (!alqi_cli_record_name_set(r))
+        return ALQI_CLI_USAGE;
+    if (!output_check(r) || !alqi_cli_preload_find(preload, sizeof preload))
+        return EXIT_OURS;
+    if (!alqi_cli_record_attached(r, preload))
+        return EXIT_OURS;
+    alqi_cli_record_traces(r);
+    return 0;
+}
+
 /* The run's state is static because it is large. */
 int
 alqi_cli_record(int argc, char **argv)
@@ -418,6 +472,11 @@ alqi_cli_record(int argc, char **argv)
     status = alqi_cli_parse("record", argc, argv, &r, &first);
     if (status >= 0)
         return status;
+    if (r.attached_pid != 0)
+        return run_attached(&r, first < argc);
+    if (r.for_us > 0)
+        return alqi_cli_usage("record", "record: --for is for -p: a program "
+                                        "is recorded to its end");
     if (first >= argc)
         return alqi_cli_usage("record", "record: no program to run");
     alqi_cli_program_inspect(argv[first], &program);
@@ -442,7 +501,7 @@ alqi_cli_record(int argc, char **argv)
     if (!alqi_cli_record_name_set(&r))
         return ALQI_CLI_USAGE;
     if (!output_check(&r) || !alqi_cli_preload_find(preload, sizeof preload) ||
-        !directory_make(&r))
+        !alqi_cli_record_directory_make(&r))
         return EXIT_OURS;
     late_text_make(&r);
     settings_make(&r, preload, settings);

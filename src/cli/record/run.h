@@ -40,6 +40,10 @@ struct alqi_cli_record_limits {
 
 /* One run, from its options to its traces. */
 struct alqi_cli_record_run {
+    /* --pid: a process that runs, instead of a program; 0: none */
+    uint64_t attached_pid;
+    /* --for: 0: until ^C */
+    double for_us;
     /* --output as it was given; NULL: named after program and process */
     const char *output;
     /* samples per word */

@@ -1,0 +1,35 @@
+/* safe.h -- which thread may be given a call, and where functions are
+ *                                                   [doc/design/attach.md] */
+#ifndef ALQI_CLI_ATTACH_SAFE_H
+#define ALQI_CLI_ATTACH_SAFE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/attach/target.h"
+#include "plat/inject.h"
+
+/* The files of the process's modules, and their unwind tables. */
+struct alqi_cli_modules;
+
+/* `library` is the file, here, of the module that is called `library_name`
+ * there.  NULL: no memory, or the process has gone. */
+struct alqi_cli_modules *
+alqi_cli_modules_open(const struct alqi_cli_target *target, const char *library,
+                      const char *library_name);
+void alqi_cli_modules_drop(struct alqi_cli_modules *modules);
+
+/* The address of what a module exports by that name; 0: nothing. */
+uintptr_t alqi_cli_modules_symbol(struct alqi_cli_modules *modules,
+                                  const char *module, const char *name);
+
+/* Whether the main program defines that name itself. */
+bool alqi_cli_modules_program_defines(struct alqi_cli_modules *modules,
+                                      const char *name);
+
+/* .inv.safe of a stopped thread. */
+bool alqi_cli_is_safe(struct alqi_cli_modules *modules,
+                      const struct alqi_cli_target *target,
+                      const struct alqi_plat_stopped *thread);
+
+#endif

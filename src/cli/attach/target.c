@@ -1,0 +1,283 @@
+/* target.c -- can this process be attached to?
+ *
+ * Each reason why not is one line that says what to do, before anything of the
+ * process is touched.  The order is that of what is known first: the process,
+ * this user's rights, the program, its C library. */
+#include "cli/attach/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "base/file_name.h"
+#include "cli/tool/cli.h"
+#include "plat/inject.h"
+#include "plat/program.h"
+
+/* ---- what /proc says ----------------------------------------------------- */
+
+static FILE *
+proc_open(pid_t pid, const char *name)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    return fopen(path, "re");
+}
+
+/* The last number of a line of several: the innermost namespace's. */
+static pid_t
+last_number(const char *text)
+{
+    const char *at = strrchr(text, '\t');
+
+    return (pid_t)strtol(at != NULL ? at : text, NULL, 10);
+}
+
+static void
+status_line(struct alqi_cli_target *t, const char *line)
+{
+    unsigned value;
+
+    if (strncmp(line, "State:", 6) == 0)
+        t->state = line[7];
+    else if (strncmp(line, "NSpid:", 6) == 0)
+        t->inner_pid = last_number(line);
+    else if (sscanf(line, "TracerPid: %u", &value) == 1)
+        t->tracer = (pid_t)value;
+    else if (sscanf(line, "Uid: %*u %u", &value) == 1)
+        t->uid = value;
+    else if (sscanf(line, "Gid: %*u %u", &value) == 1)
+        t->gid = value;
+    else if (sscanf(line, "Seccomp: %u", &value) == 1)
+        t->is_filtered = value != 0;
+    else if (strncmp(line, "x86_Thread_features:", 20) == 0)
+        t->has_shadow = strstr(line, "shstk") != NULL;
+}
+
+static bool
+status_read(struct alqi_cli_target *t)
+{
+    FILE *file = proc_open(t->pid, "status");
+    char line[1024];
+
+    if (file == NULL)
+        return false;
+    t->inner_pid = t->pid;
+    while (fgets(line, sizeof line, file) != NULL)
+        status_line(t, line);
+    fclose(file);
+    return true;
+}
+
+static bool
+mapping_add(struct alqi_cli_target *t, size_t *room, const char *line)
+{
+    struct alqi_cli_mapping m = {0};
+    char flags[8] = "";
+    int at = 0;
+
+    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s %*s %*s %*s %n", &m.start,
+               &m.end, flags, &at) < 3)
+        return true;
+    m.is_executable = flags[2] == 'x';
+    snprintf(m.path, sizeof m.path, "%.*s", (int)strcspn(line + at, "\n"),
+             line + at);
+    if (t->n_mappings == *room) {
+        size_t more = *room == 0 ? 256 : 2 * *room;
+        void *p = reallocarray(t->mappings, more, sizeof m);
+
+        if (p == NULL)
+            return false;
+        t->mappings = p;
+        *room = more;
+    }
+    t->mappings[t->n_mappings++] = m;
+    return true;
+}
+
+bool
+alqi_cli_target_map(struct alqi_cli_target *t)
+{
+    FILE *file = proc_open(t->pid, "maps");
+    char line[PATH_MAX + 128];
+    size_t room = 0;
+    bool ok = true;
+
+    if (file == NULL)
+        return false;
+    alqi_cli_target_drop(t);
+    while (ok && fgets(line, sizeof line, file) != NULL)
+        ok = mapping_add(t, &room, line);
+    fclose(file);
+    return ok && t->n_mappings > 0;
+}
+
+void
+alqi_cli_target_drop(struct alqi_cli_target *t)
+{
+    free(t->mappings);
+    t->mappings = NULL;
+    t->n_mappings = 0;
+}
+
+const struct alqi_cli_mapping *
+alqi_cli_target_find(const struct alqi_cli_target *t, const char *name)
+{
+    for (size_t i = 0; i < t->n_mappings; i++)
+        if (strcmp(alqi_base_file_name(t->mappings[i].path), name) == 0)
+            return &t->mappings[i];
+    return NULL;
+}
+
+const struct alqi_cli_mapping *
+alqi_cli_target_at(const struct alqi_cli_target *t, uintptr_t address)
+{
+    for (size_t i = 0; i < t->n_mappings; i++)
+        if (address >= t->mappings[i].start && address < t->mappings[i].end)
+            return &t->mappings[i];
+    return NULL;
+}
+
+static void
+files_look(struct alqi_cli_target *t)
+{
+    char path[64];
+    struct stat own, its;
+    ssize_t n;
+
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)t->pid);
+    n = readlink(path, t->executable, sizeof t->executable - 1);
+    t->executable[n > 0 ? n : 0] = '\0';
+    snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)t->pid);
+    t->is_other_mount = stat("/proc/self/ns/mnt", &own) == 0 &&
+                        stat(path, &its) == 0 && own.st_ino != its.st_ino;
+    snprintf(path, sizeof path, "/proc/%d/root", (int)t->pid);
+    if (!t->is_other_mount && stat("/", &own) == 0 && stat(path, &its) == 0)
+        t->is_other_mount =
+            own.st_ino != its.st_ino || own.st_dev != its.st_dev; /* chroot */
+    if (t->is_other_mount)
+        snprintf(t->root, sizeof t->root, "/proc/%d/root", (int)t->pid);
+}
+
+/* ---- reasons why not ----------------------------------------------------- */
+
+#define REFUSE(format, ...)                                                    \
+    alqi_cli_refuse("%s: process %d " format, verb, (int)t->pid, __VA_ARGS__)
+
+static bool
+state_check(const char *verb, const struct alqi_cli_target *t)
+{
+    if (t->state == 'Z' || t->state == 'X')
+        return REFUSE("has %s", "ended");
+    if (t->executable[0] == '\0' && errno == ENOENT)
+        return REFUSE("is a thread of the %s", "kernel");
+    if (t->state == 'T')
+        return REFUSE("is stopped: continue it first (kill -CONT %d)",
+                      (int)t->pid);
+    if (t->tracer != 0)
+        return REFUSE("is traced by process %d: end that first",
+                      (int)t->tracer);
+    return true;
+}
+
+/* The system asks the same of who opens the memory as of who attaches. */
+static bool
+rights_check(const char *verb, const struct alqi_cli_target *t)
+{
+    char path[64], scope[8] = "0";
+    int fd, error;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)t->pid);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    error = errno;
+    if (fd >= 0) {
+        close(fd);
+        return true;
+    }
+    if (t->uid != geteuid() && geteuid() != 0)
+        return REFUSE("belongs to another user (%u): run this as that user, "
+                      "or as root",
+                      (unsigned)t->uid);
+    file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+    if (file != NULL) {
+        if (fgets(scope, sizeof scope, file) == NULL)
+            scope[0] = '0';
+        fclose(file);
+    }
+    if (scope[0] == '1')
+        return REFUSE("is no child of this command, and the system lets a user "
+                      "attach to those alone: run this as root, or 'sysctl "
+                      "kernel.yama.ptrace_scope=%d'",
+                      0);
+    if (scope[0] > '1')
+        return REFUSE("cannot be attached to by users (ptrace_scope %c): run "
+                      "this as root%s",
+                      scope[0],
+                      scope[0] == '3' ? "; with 3 not even root may" : "");
+    return REFUSE("cannot be attached to: %s (it may have more privileges than "
+                  "its user, or forbid it)",
+                  strerror(error));
+}
+
+static bool
+confinement_check(const char *verb, const struct alqi_cli_target *t)
+{
+    if (t->is_filtered)
+        return REFUSE("has a filter of system calls (seccomp), which would "
+                      "forbid it to load the profiler: start it with "
+                      "'aliquot record%s'",
+                      "");
+    if (t->has_shadow)
+        return REFUSE("has shadow stacks, which let no call in: start it with "
+                      "'aliquot record%s'",
+                      "");
+    return true;
+}
+
+static bool
+program_check(const char *verb, const struct alqi_cli_target *t)
+{
+    char path[64], interpreter[ALQI_PLAT_PROGRAM_PATH];
+    enum alqi_plat_program kind;
+
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)t->pid);
+    kind = alqi_plat_program_look(path, interpreter);
+    if (kind != ALQI_PLAT_PROGRAM_OK && kind != ALQI_PLAT_PROGRAM_PRIVILEGED)
+        return REFUSE("is %s (%s): the profiler is built for this machine's "
+                      "64-bit programs with glibc only",
+                      alqi_plat_program_text(kind), t->executable);
+    if (alqi_cli_target_find(t, "libc.so.6") == NULL)
+        return REFUSE("has no C library of glibc loaded (%s): nothing to "
+                      "attach to",
+                      t->executable);
+    return true;
+}
+
+bool
+alqi_cli_target_look(const char *verb, pid_t pid, struct alqi_cli_target *t)
+{
+    *t = (struct alqi_cli_target){.pid = pid};
+    if (!alqi_plat_can_inject())
+        return REFUSE("cannot be attached to on this %s", "processor");
+    if (!status_read(t))
+        return alqi_cli_refuse("%s: no process %d", verb, (int)pid);
+    errno = 0;
+    files_look(t);
+    if (!state_check(verb, t) || !rights_check(verb, t) ||
+        !confinement_check(verb, t))
+        return false;
+    if (!alqi_cli_target_map(t))
+        return REFUSE("has %s", "ended");
+    if (program_check(verb, t))
+        return true;
+    alqi_cli_target_drop(t);
+    return false;
+}

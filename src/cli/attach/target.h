@@ -1,0 +1,53 @@
+/* target.h -- a running process, as far as attaching to it is concerned
+ *                                                   [doc/design/attach.md] */
+#ifndef ALQI_CLI_ATTACH_TARGET_H
+#define ALQI_CLI_ATTACH_TARGET_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A line of /proc/PID/maps. */
+struct alqi_cli_mapping {
+    uintptr_t start, end;
+    bool is_executable;
+    char path[512]; /* as the process sees it; "": none */
+};
+
+struct alqi_cli_target {
+    pid_t pid;
+    pid_t inner_pid; /* as the process itself knows it (pid namespace) */
+    uid_t uid;
+    gid_t gid;
+    char state;           /* as in ps                                       */
+    pid_t tracer;         /* 0: none                                        */
+    bool is_filtered;     /* a system-call filter                           */
+    bool has_shadow;      /* shadow stacks                                  */
+    bool is_other_mount;  /* it sees another tree of files than this command */
+    char executable[PATH_MAX]; /* as the process sees it                    */
+    char root[32];             /* prefix of its paths here; "": none        */
+    struct alqi_cli_mapping *mappings;
+    size_t n_mappings;
+};
+
+/* Reads all that; false, with a message said, where the process cannot be
+ * attached to.  Nothing of the process is touched. */
+bool alqi_cli_target_look(const char *verb, pid_t pid,
+                          struct alqi_cli_target *out);
+
+/* Reads the mappings anew; false: the process has gone. */
+bool alqi_cli_target_map(struct alqi_cli_target *target);
+
+/* The first mapping whose file has that name; NULL: none. */
+const struct alqi_cli_mapping *
+alqi_cli_target_find(const struct alqi_cli_target *target, const char *name);
+
+/* The mapping that holds the address; NULL: none. */
+const struct alqi_cli_mapping *
+alqi_cli_target_at(const struct alqi_cli_target *target, uintptr_t address);
+
+void alqi_cli_target_drop(struct alqi_cli_target *target);
+
+#endif

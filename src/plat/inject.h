@@ -1,0 +1,59 @@
+/* inject.h -- giving a thread of another process a call of a function
+ *                                                   [doc/design/attach.md]
+ *
+ * A thread is stopped, looked at, and either let go as it was or given a call:
+ * the function runs on the thread's own stack with all signals blocked, and
+ * when it returns the thread goes on where it was.  Keeps .inv.alone,
+ * .inv.again and .inv.not-ours: the calling process may die at any moment.
+ *
+ * By ptrace, for the thread's process and one of its users; for x86-64. */
+#ifndef ALQI_PLAT_INJECT_H
+#define ALQI_PLAT_INJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    /* Of an injected call's argument, its last byte 0. */
+    ALQI_PLAT_INJECT_ARGUMENT_BYTES = 8192,
+    /* Of the thread's registers, as the system has them. */
+    ALQI_PLAT_INJECT_EXTENDED_BYTES = 16384
+};
+
+/* A stopped thread. */
+struct alqi_plat_stopped {
+    pid_t tid;
+    uintptr_t pc;
+    uintptr_t sp;
+    /* The system call that it waits in or comes from; -1: none. */
+    long call;
+    bool is_in_sequence; /* of restartable instructions (rseq) */
+};
+
+/* Whether this system and this processor can do it at all. */
+bool alqi_plat_can_inject(void);
+
+/* Stops the thread and looks at it.  0, or an errno: ESRCH it has gone, EPERM,
+ * EBUSY it did not stop in time, or was about to do something else. */
+int alqi_plat_thread_stop(pid_t tid, struct alqi_plat_stopped *out);
+
+/* Lets the thread go on as it was; a signal that came meanwhile is given. */
+void alqi_plat_thread_go(const struct alqi_plat_stopped *thread);
+
+/* Gives the stopped thread the call function(argument, number), and lets it go.
+ * `come_back` is the address of code of the process by which a signal handler
+ * returns.  0, or an errno; then the thread is stopped as before. */
+int alqi_plat_thread_call(const struct alqi_plat_stopped *thread,
+                          uintptr_t function, const char *argument,
+                          unsigned long number, uintptr_t come_back);
+
+/* Finds such code in the n bytes of another process's memory at `text`; 0:
+ * there is none. */
+uintptr_t alqi_plat_come_back_find(pid_t pid, uintptr_t text, size_t n_bytes);
+
+/* Reads another process's memory: whether all n bytes were read. */
+bool alqi_plat_memory_read(pid_t pid, uintptr_t from, void *to, size_t n_bytes);
+
+#endif
