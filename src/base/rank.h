@@ -36,7 +36,8 @@
      */                                                                        \
     X(GLUE_PROFILER, "profiler_heap.c profiler: the heap that is observed")    \
     /* preload */                                                              \
-    X(PRELOAD_GOT, "got.c got: a walk over the modules; only tried in samples") \
+    X(PRELOAD_GOT,                                                             \
+      "got.c got: a walk over the modules; only tried in samples")             \
     X(PRELOAD_SERVER, "serve.c server: the control server's state")            \
     X(PRELOAD_SPAWNS, "spawn.c spawns: threads that are about to begin")       \
     X(PRELOAD_ORPHAN, "thread.c orphan: the state of threads without one")     \

@@ -5,7 +5,7 @@
  *
  * The call's frame is the one that the kernel makes for a signal handler, and
  * the address that the call returns to is that of the C library's return from
- * signals: the kernel itself puts the registers back (.inv.alone).
+ * signals: the kernel itself puts the registers back (.inv.itself).
  *
  *       sp of the thread
  *       red zone, 128 bytes
@@ -46,7 +46,7 @@ alqi_plat_memory_read(pid_t pid, uintptr_t from, void *to, size_t n_bytes)
 enum {
     RED_ZONE_BYTES = 128,
     SIGSET_BYTES = 8,
-    STOP_MS = 100,
+    STOP_MS = 10000, /* a thread of which nothing is known is not left traced */
     /* The processor's save area of extended registers. */
     LEGACY_BYTES = 512,
     HEADER_BYTES = 64,
@@ -152,9 +152,9 @@ static bool
 has_signals(pid_t tid)
 {
     struct __ptrace_peeksiginfo_args own = {.nr = 1},
-                                     shared = {
-                                         .flags = PTRACE_PEEKSIGINFO_SHARED,
-                                         .nr = 1};
+                                     shared = {.flags =
+                                                   PTRACE_PEEKSIGINFO_SHARED,
+                                               .nr = 1};
     siginfo_t info;
 
     return ptrace(PTRACE_PEEKSIGINFO, tid, &own, &info) != 0 ||
@@ -171,7 +171,7 @@ is_given_up(pid_t tid, const struct user_regs_struct *r)
            !has_signals(tid);
 }
 
-/* .inv.again: where the kernel was about to make the system call again, or
+/* .inv.anew: where the kernel was about to make the system call again, or
  * gave up a wait for the stop alone, the thread makes it.  True: r is
  * changed. */
 static bool
@@ -182,9 +182,8 @@ call_again(pid_t tid, struct user_regs_struct *r, bool is_given_up_only)
     if ((long)r->orig_rax < 0)
         return false;
     if (!is_given_up(tid, r) &&
-        (is_given_up_only ||
-         ((code < RESTART_SYS || code > RESTART_NOHAND) &&
-          code != RESTART_BLOCK)))
+        (is_given_up_only || ((code < RESTART_SYS || code > RESTART_NOHAND) &&
+                              code != RESTART_BLOCK)))
         return false;
     r->rax = r->orig_rax;
     r->orig_rax = (unsigned long)-1;
@@ -214,7 +213,8 @@ area_bytes(uint64_t in_use)
     for (unsigned i = 2; i < FEATURES_MAX; i++) {
         unsigned size, at, c, d;
 
-        if ((in_use >> i & 1) == 0 || __get_cpuid_count(0xD, i, &size, &at, &c, &d) == 0)
+        if ((in_use >> i & 1) == 0 ||
+            __get_cpuid_count(0xD, i, &size, &at, &c, &d) == 0)
             continue;
         if (at + size > end)
             end = at + size;
@@ -302,10 +302,10 @@ context_fill(ucontext_t *c, const struct user_regs_struct *r, uintptr_t area,
 static bool
 memory_write(pid_t tid, uintptr_t to, const void *from, size_t n_bytes)
 {
-    struct iovec local = {(void *)from, n_bytes}, remote = {(void *)to, n_bytes};
+    struct iovec local = {(void *)from, n_bytes},
+                 remote = {(void *)to, n_bytes};
 
-    return process_vm_writev(tid, &local, 1, &remote, 1, 0) ==
-           (ssize_t)n_bytes;
+    return process_vm_writev(tid, &local, 1, &remote, 1, 0) == (ssize_t)n_bytes;
 }
 
 /* The one step that changes the thread; the mask only adds to it, and the
@@ -322,7 +322,7 @@ registers_set(pid_t tid, struct user_regs_struct r, uintptr_t sp,
     r.rdi = argument;
     r.rsi = number;
     r.rax = 0;
-    r.orig_rax = (unsigned long)-1; /* no system call is to be made again */
+    r.orig_rax = (unsigned long)-1;    /* no system call is to be made again */
     r.eflags &= ~(unsigned long)0x500; /* direction, single steps */
     if (ptrace(PTRACE_SETREGS, tid, NULL, &r) != 0)
         return errno;

@@ -3,8 +3,8 @@
  *
  * A thread is stopped, looked at, and either let go as it was or given a call:
  * the function runs on the thread's own stack with all signals blocked, and
- * when it returns the thread goes on where it was.  Keeps .inv.alone,
- * .inv.again and .inv.not-ours: the calling process may die at any moment.
+ * when it returns the thread goes on where it was.  Keeps .inv.itself,
+ * .inv.anew and .inv.text: the calling process may die at any moment.
  *
  * By ptrace, for the thread's process and one of its users; for x86-64. */
 #ifndef ALQI_PLAT_INJECT_H

@@ -10,7 +10,7 @@
  *
  * .inv.one     One call at a time: a second one, of another command, fails.
  *
- * Keeps .inv.before-sampling and .inv.unmapped (doc/design/attach.md). */
+ * Keeps .inv.bracket and .inv.unmapped (doc/design/attach.md). */
 #include "preload/attach.h"
 
 #include <link.h>
@@ -34,11 +34,10 @@ static bool
 is_in(const struct dl_phdr_info *module, uintptr_t address)
 {
     for (unsigned i = 0; i < module->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &module->dlpi_phdr[i];
+        const Elf64_Phdr *segment = &module->dlpi_phdr[i];
 
         if (segment->p_type == PT_LOAD &&
-            address - (module->dlpi_addr + segment->p_vaddr) <
-                segment->p_memsz)
+            address - (module->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
             return true;
     }
     return false;

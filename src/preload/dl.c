@@ -5,40 +5,28 @@
  *              address; every build compiles this file with tail calls.
  * .inv.deep    RTLD_DEEPBIND is dropped, and that is logged once: it would hide
  *              the preload, and so all allocations, from the opened library.
- * .inv.late    In a process that loaded this library late (attach.c) modules
- *              call the functions called late instead: dlopen marks modules
- *              stale, and dlsym, which follows it, has them walked.
  * .inv.closed  After dlclose another module may take the addresses: the caches
  *              of every address are forgotten (doc/design/stack.md). */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>
 
-#include "preload/dl.h"
-#include "preload/got.h"
 #include "preload/nodes.h"
 #include "preload/preload.h"
 
 static void *(*_Atomic real_dlopen)(const char *, int);
 
-/* Looks up the real dlopen, so that ours is left with nothing but a tail call
- * (.inv.dlopen). */
-static void
-real_find(void)
-{
-    if (ALQI_UNLIKELY(
-            atomic_load_explicit(&real_dlopen, memory_order_relaxed) == NULL))
-        atomic_store(&real_dlopen,
-                     (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen"));
-}
-
-/* The mode without RTLD_DEEPBIND (.inv.deep). */
+/* The mode without RTLD_DEEPBIND (.inv.deep).  Looks up the real dlopen, too,
+ * so that ours is left with nothing but a tail call (.inv.dlopen). */
 static ALQI_NOINLINE int
 mode_without_deepbind(int mode)
 {
     static _Atomic(bool) has_logged;
 
-    real_find();
+    if (ALQI_UNLIKELY(
+            atomic_load_explicit(&real_dlopen, memory_order_relaxed) == NULL))
+        atomic_store(&real_dlopen,
+                     (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen"));
     if ((mode & RTLD_DEEPBIND) == 0)
         return mode;
     alqi_preload_count(ALQI_RAW_DEEPBIND_DROPPED, 1);
@@ -55,41 +43,6 @@ dlopen(const char *path, int mode)
 
     return real_dlopen(path, kept);
 }
-
-/* ---- .inv.late ----------------------------------------------------------- */
-
-static _Atomic(bool) has_opened; /* since the last dlsym */
-
-static ALQI_NOINLINE void
-opening(void)
-{
-    real_find();
-    alqi_preload_got_loading();
-    atomic_store(&has_opened, true);
-}
-
-static ALQI_NOINLINE void
-looking_up(void)
-{
-    alqi_preload_got_look(
-        atomic_exchange(&has_opened, false) ? 0 : ALQI_PRELOAD_GOT_LOOK_NS);
-}
-
-void *
-alqi_preload_dlopen_late(const char *path, int mode)
-{
-    opening();
-    return real_dlopen(path, mode);
-}
-
-void *
-alqi_preload_dlsym_late(void *handle, const char *name)
-{
-    looking_up();
-    return dlsym(handle, name);
-}
-
-/* ---- dlclose ------------------------------------------------------------- */
 
 static int
 removals_read(struct dl_phdr_info *info, size_t size, void *arg)
@@ -108,8 +61,8 @@ removals(void)
     return n;
 }
 
-int
-alqi_preload_dlclose(void *handle)
+ALQI_EXPORT int
+dlclose(void *handle)
 {
     unsigned long long before = removals();
     int result = alqi_preload_real.dlclose(handle);
@@ -126,10 +79,4 @@ alqi_preload_dlclose(void *handle)
         alqi_preload_pending_poll();
     }
     return result;
-}
-
-ALQI_EXPORT int
-dlclose(void *handle)
-{
-    return alqi_preload_dlclose(handle);
 }

@@ -38,8 +38,8 @@ static struct {
     struct alqi_plat_lock lock;     /* of growth, and of what follows        */
     struct alqi_raw_header *header; /* mapped; NULL: there is no file        */
     void *closed; /* where the last header was, a page of nobody's; or NULL  */
-    char *next;              /* in the window: where the next chunk begins   */
-    char *end;               /* of the window                                */
+    char *next;   /* in the window: where the next chunk begins   */
+    char *end;    /* of the window                                */
     off_t size_bytes;        /* of the file, holes included                  */
     dev_t device;            /* of the file: .inv.mine                       */
     ino_t inode;             /* likewise                                     */

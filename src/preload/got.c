@@ -10,7 +10,7 @@
  *              from a sample tries `lock`, and never waits: it may hold the
  *              linker's.
  *
- * Keeps .inv.no-book and .inv.relro (doc/design/attach.md). */
+ * Keeps .inv.walk and .inv.relro (doc/design/attach.md). */
 #include "preload/got.h"
 
 #include <dlfcn.h>
@@ -21,16 +21,22 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "preload/dl.h"
 #include "preload/preload.h"
 
+enum { DLOPEN /* the first row */ };
 enum { PAGE_BYTES = 4096, SETTLED_NS = 1000000000 };
+
+static void loading(void);
+static void *dlopen_late(const char *path, int mode);
+static void *dlsym_late(void *handle, const char *name);
 
 static struct {
     const char *name;
     void *ours; /* NULL: as this library exports it, written by rows_fill */
     void *real; /* written by rows_fill, before the first walk            */
-} rows[] = {{"malloc"},
+} rows[] = {[DLOPEN] = {"dlopen", (void *)dlopen_late},
+            {"dlsym", (void *)dlsym_late},
+            {"malloc"},
             {"calloc"},
             {"realloc"},
             {"free"},
@@ -39,15 +45,13 @@ static struct {
             {"posix_memalign"},
             {"valloc"},
             {"pvalloc"},
-            {"dlclose"},
-            {"dlopen", (void *)alqi_preload_dlopen_late},
-            {"dlsym", (void *)alqi_preload_dlsym_late}};
+            {"dlclose"}};
 
 _Atomic(bool) alqi_preload_got_is_stale;
 
 static struct {
-    struct alqi_plat_lock lock; /* of walks that write                      */
-    uint64_t looked_ns;         /* the last walk's time; under the lock     */
+    struct alqi_plat_lock lock;   /* of walks that write                      */
+    uint64_t looked_ns;           /* the last walk's time; under the lock     */
     _Atomic(uint64_t) changed_ns; /* of the last one that wrote a word, or of
                                      the last dlopen                        */
 } got = {.lock = ALQI_PLAT_LOCK(PRELOAD_GOT)};
@@ -59,34 +63,34 @@ struct module {
     uintptr_t bias;
     uintptr_t relro_start, relro_end; /* pages; empty: there are none */
     uintptr_t text_start, text_end;   /* around its code              */
-    const ElfW(Sym) *symbols;
+    const Elf64_Sym *symbols;
     const char *strings;
-    const ElfW(Rela) *tables[2];
+    const Elf64_Rela *tables[2];
     size_t n_rows[2]; /* of the tables */
 };
 
 /* What a walk does with a word that a row names. */
 struct walk {
     void (*visit)(struct walk *walk, const struct module *module, size_t row,
-                  const ElfW(Sym) *symbol, void **word);
-    const char *name;      /* of look_visit                */
-    void *found;           /* likewise                     */
-    uint32_t n_words;      /* that have, or were given, our address */
-    uint32_t n_written;    /* now                          */
-    uint32_t n_modules;    /* with such a word             */
-    bool is_main_only;     /* the program's module alone   */
+                  const Elf64_Sym *symbol, void **word);
+    const char *name;   /* of look_visit                */
+    void *found;        /* likewise                     */
+    uint32_t n_words;   /* that have, or were given, our address */
+    uint32_t n_written; /* now                          */
+    uint32_t n_modules; /* with such a word             */
+    bool is_main_only;  /* the program's module alone   */
 };
 
 /* The linker adds the bias to addresses of the section, but in modules whose
  * section cannot be written. */
 static uintptr_t
-address_of(const struct module *m, ElfW(Addr) value)
+address_of(const struct module *m, Elf64_Addr value)
 {
     return value < m->bias ? m->bias + value : value;
 }
 
 static void
-dynamic_read(struct module *m, const ElfW(Dyn) *d)
+dynamic_read(struct module *m, const Elf64_Dyn *d)
 {
     size_t plt_bytes = 0, rela_bytes = 0;
 
@@ -94,29 +98,29 @@ dynamic_read(struct module *m, const ElfW(Dyn) *d)
         uintptr_t at = address_of(m, d->d_un.d_ptr);
 
         if (d->d_tag == DT_SYMTAB)
-            m->symbols = (const ElfW(Sym) *)at;
+            m->symbols = (const Elf64_Sym *)at;
         else if (d->d_tag == DT_STRTAB)
             m->strings = (const char *)at;
         else if (d->d_tag == DT_JMPREL)
-            m->tables[0] = (const ElfW(Rela) *)at;
+            m->tables[0] = (const Elf64_Rela *)at;
         else if (d->d_tag == DT_RELA)
-            m->tables[1] = (const ElfW(Rela) *)at;
+            m->tables[1] = (const Elf64_Rela *)at;
         else if (d->d_tag == DT_PLTRELSZ)
             plt_bytes = d->d_un.d_val;
         else if (d->d_tag == DT_RELASZ)
             rela_bytes = d->d_un.d_val;
     }
-    m->n_rows[0] = plt_bytes / sizeof(ElfW(Rela));
-    m->n_rows[1] = rela_bytes / sizeof(ElfW(Rela));
+    m->n_rows[0] = plt_bytes / sizeof(Elf64_Rela);
+    m->n_rows[1] = rela_bytes / sizeof(Elf64_Rela);
 }
 
 static void
-segment_read(struct module *m, const ElfW(Phdr) *s, const ElfW(Dyn) **dynamic)
+segment_read(struct module *m, const Elf64_Phdr *s, const Elf64_Dyn **dynamic)
 {
     uintptr_t start = m->bias + s->p_vaddr, end = start + s->p_memsz;
 
     if (s->p_type == PT_DYNAMIC) {
-        *dynamic = (const ElfW(Dyn) *)start;
+        *dynamic = (const Elf64_Dyn *)start;
     } else if (s->p_type == PT_GNU_RELRO) {
         m->relro_start = start & ~(uintptr_t)(PAGE_BYTES - 1);
         m->relro_end = end & ~(uintptr_t)(PAGE_BYTES - 1);
@@ -132,7 +136,7 @@ segment_read(struct module *m, const ElfW(Phdr) *s, const ElfW(Dyn) **dynamic)
 static bool
 module_read(struct module *m, const struct dl_phdr_info *info)
 {
-    const ElfW(Dyn) *dynamic = NULL;
+    const Elf64_Dyn *dynamic = NULL;
 
     *m = (struct module){.bias = info->dlpi_addr};
     for (unsigned i = 0; i < info->dlpi_phnum; i++)
@@ -151,7 +155,7 @@ is_own(const struct module *m)
 
 /* Which words hold the address of a symbol, and nothing else. */
 static bool
-is_address(const ElfW(Rela) *r)
+is_address(const Elf64_Rela *r)
 {
     unsigned long type = ELF64_R_TYPE(r->r_info);
 
@@ -167,9 +171,9 @@ is_address(const ElfW(Rela) *r)
 }
 
 static void
-relocation_visit(struct walk *w, const struct module *m, const ElfW(Rela) *r)
+relocation_visit(struct walk *w, const struct module *m, const Elf64_Rela *r)
 {
-    const ElfW(Sym) *symbol = &m->symbols[ELF64_R_SYM(r->r_info)];
+    const Elf64_Sym *symbol = &m->symbols[ELF64_R_SYM(r->r_info)];
     const char *name = m->strings + symbol->st_name;
 
     for (size_t row = 0; row < ALQI_COUNT_OF(rows); row++)
@@ -221,7 +225,7 @@ word_store(struct walk *w, const struct module *m, void **word, void *value)
 /* A word that waits for lazy binding points into its own module's code.  What
  * the module defines itself is bound to that where all modules are. */
 static bool
-is_unbound(const struct module *m, const ElfW(Sym) *symbol, const void *value,
+is_unbound(const struct module *m, const Elf64_Sym *symbol, const void *value,
            const void *real)
 {
     return (symbol->st_shndx == SHN_UNDEF ||
@@ -231,7 +235,7 @@ is_unbound(const struct module *m, const ElfW(Sym) *symbol, const void *value,
 
 static void
 write_visit(struct walk *w, const struct module *m, size_t row,
-            const ElfW(Sym) *symbol, void **word)
+            const Elf64_Sym *symbol, void **word)
 {
     void *value = __atomic_load_n(word, __ATOMIC_RELAXED);
 
@@ -246,7 +250,7 @@ write_visit(struct walk *w, const struct module *m, size_t row,
 
 static void
 restore_visit(struct walk *w, const struct module *m, size_t row,
-              const ElfW(Sym) *symbol, void **word)
+              const Elf64_Sym *symbol, void **word)
 {
     (void)symbol;
     if (rows[row].ours != NULL &&
@@ -256,7 +260,7 @@ restore_visit(struct walk *w, const struct module *m, size_t row,
 
 static void
 look_visit(struct walk *w, const struct module *m, size_t row,
-           const ElfW(Sym) *symbol, void **word)
+           const Elf64_Sym *symbol, void **word)
 {
     void *value = __atomic_load_n(word, __ATOMIC_RELAXED);
 
@@ -270,11 +274,10 @@ alqi_preload_got_real(const char *name)
 {
     void *p = dlsym(RTLD_DEFAULT, name);
     struct walk w = {.visit = look_visit, .name = name, .is_main_only = true};
-    const ElfW(Sym) *symbol = NULL;
+    const Elf64_Sym *symbol = NULL;
     Dl_info info;
 
-    if (p == NULL ||
-        dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) == 0 ||
+    if (p == NULL || dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) == 0 ||
         symbol == NULL || symbol->st_shndx != SHN_UNDEF)
         return p;
     dl_iterate_phdr(module_visit, &w); /* a stub of the program */
@@ -304,7 +307,7 @@ rows_fill(void)
 
 static struct walk
 walk_locked(void (*visit)(struct walk *, const struct module *, size_t,
-                          const ElfW(Sym) *, void **))
+                          const Elf64_Sym *, void **))
 {
     struct walk w = {.visit = visit};
 
@@ -321,13 +324,13 @@ alqi_preload_got_write(void)
 {
     struct walk w;
 
-    if (rows[0].ours == NULL)
+    if (rows[DLOPEN].real == NULL)
         rows_fill();
     alqi_plat_lock(&got.lock);
     w = walk_locked(write_visit);
     alqi_plat_unlock(&got.lock);
     /* A thread may have been binding a word lazily meanwhile. */
-    alqi_preload_got_loading();
+    loading();
     return (struct alqi_preload_got_count){w.n_modules, w.n_words};
 }
 
@@ -366,9 +369,33 @@ alqi_preload_got_fork_child(void)
     alqi_plat_lock_break(&got.lock);
 }
 
-void
-alqi_preload_got_loading(void)
+/* ---- modules that are loaded later ----------------------------------------
+ */
+
+static _Atomic(bool) has_opened; /* since the last dlsym */
+
+static void
+loading(void)
 {
     atomic_store(&got.changed_ns, alqi_plat_mono_ns_sigsafe());
     atomic_store(&alqi_preload_got_is_stale, true);
+}
+
+/* dlopen reads its caller's address, as in dl.c .inv.dlopen. */
+static void *
+dlopen_late(const char *path, int mode)
+{
+    loading();
+    atomic_store(&has_opened, true);
+    return ((void *(*)(const char *, int))rows[DLOPEN].real)(path, mode);
+}
+
+/* What dlopen has loaded is asked for next: its words are written by then.
+ * dlsym reads its caller's address, too. */
+static void *
+dlsym_late(void *handle, const char *name)
+{
+    alqi_preload_got_look(
+        atomic_exchange(&has_opened, false) ? 0 : ALQI_PRELOAD_GOT_LOOK_NS);
+    return dlsym(handle, name);
 }

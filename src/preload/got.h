@@ -29,9 +29,6 @@ void *alqi_preload_got_real(const char *name);
 
 void alqi_preload_got_fork_child(void);
 
-/* A module is about to be loaded. */
-void alqi_preload_got_loading(void);
-
 enum { ALQI_PRELOAD_GOT_LOOK_NS = 10000000 };
 
 extern _Atomic(bool) alqi_preload_got_is_stale;

@@ -307,9 +307,9 @@ struct alqi_preload_config {
     bool is_tracking_mmap;
     bool is_tracing_heap; /* a managed heap's trace, beside the recording */
     bool is_exact;
-    bool is_recorded;     /* by `aliquot record`, which looks after its files */
+    bool is_recorded; /* by `aliquot record`, which looks after its files */
     uint32_t attacher_pid; /* of `aliquot record -p`; 0: loaded at the start  */
-    size_t reserve_bytes; /* mapped at the start, of file and memory; or 0 */
+    size_t reserve_bytes;  /* mapped at the start, of file and memory; or 0 */
     uint64_t max_memory_bytes; /* of the exact mode's tables; 0: no cap */
     bool has_no_rss;           /* resident memory is not to be read */
     bool has_probes;

@@ -266,7 +266,8 @@ resolve(void *(*find)(const char *name))
         found_or(find("aligned_alloc"), *(void **)&r.memalign);
     *(void **)&r.posix_memalign = find("posix_memalign");
     *(void **)&r.valloc = found_or(find("valloc"), (void *)valloc_by_memalign);
-    *(void **)&r.pvalloc = found_or(find("pvalloc"), (void *)pvalloc_by_memalign);
+    *(void **)&r.pvalloc =
+        found_or(find("pvalloc"), (void *)pvalloc_by_memalign);
     *(void **)&r.malloc_usable_size = find("malloc_usable_size");
     *(void **)&r.dlclose = found_or(find("dlclose"), (void *)boot_dlclose);
     if (r.malloc == NULL || r.free == NULL || r.calloc == NULL ||

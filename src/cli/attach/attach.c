@@ -3,10 +3,10 @@
  *   open --load--> library there --begin--> it records --end--> idle library
  *
  * Each call has two arguments, a text and dlopen's mode, which the library's
- * own functions have no use for.  It goes to the first thread that is found at a safe point (safe.c);
- * then that thread is on its own, and this side looks from outside whether the
- * call has come back: the library's mark for dlopen, its count of calls for
- * the others (wire/attach.h). */
+ * own functions have no use for.  It goes to the first thread that is found at
+ * a safe point (safe.c); then that thread is on its own, and this side looks
+ * from outside whether the call has come back: the library's mark for dlopen,
+ * its count of calls for the others (wire/attach.h). */
 #include "cli/attach/attach.h"
 
 #include <dirent.h>
@@ -38,7 +38,7 @@ enum {
 struct alqi_cli_attach {
     const char *verb;
     const char *library; /* the file here */
-    struct alqi_cli_target target;
+    struct alqi_cli_attach_target target;
     struct alqi_cli_modules *modules;
     char library_name[PATH_MAX]; /* as the process knows it */
     char copy[PATH_MAX];         /* the file made for it, here; "": none */
@@ -91,9 +91,8 @@ thread_try(struct alqi_cli_attach *a, pid_t tid, uintptr_t function,
         alqi_plat_thread_go(&thread);
         return NOT_SAFE;
     }
-    *error =
-        alqi_plat_thread_call(&thread, function, argument, RTLD_NOW,
-                              a->come_back);
+    *error = alqi_plat_thread_call(&thread, function, argument, RTLD_NOW,
+                                   a->come_back);
     if (*error == 0)
         return GIVEN;
     alqi_plat_thread_go(&thread);
@@ -102,8 +101,8 @@ thread_try(struct alqi_cli_attach *a, pid_t tid, uintptr_t function,
 
 /* Tries each thread of the process once. */
 static enum given
-threads_try(struct alqi_cli_attach *a, uintptr_t function,
-            const char *argument, int *error)
+threads_try(struct alqi_cli_attach *a, uintptr_t function, const char *argument,
+            int *error)
 {
     enum given given = NOT_SAFE;
     struct dirent *entry;
@@ -193,8 +192,7 @@ static bool
 modules_open(struct alqi_cli_attach *a)
 {
     alqi_cli_modules_drop(a->modules);
-    a->modules =
-        alqi_cli_modules_open(&a->target, a->library, a->library_name);
+    a->modules = alqi_cli_modules_open(&a->target, a->library, a->library_name);
     return a->modules != NULL ||
            alqi_cli_refuse("%s: process %d: its modules cannot be read",
                            a->verb, (int)a->target.pid);
@@ -315,8 +313,7 @@ library_load(struct alqi_cli_attach *a)
 
     if (a->told != 0)
         return true;
-    dlopen_there =
-        alqi_cli_modules_symbol(a->modules, "libc.so.6", "dlopen");
+    dlopen_there = alqi_cli_modules_symbol(a->modules, "libc.so.6", "dlopen");
     if (dlopen_there == 0)
         return alqi_cli_refuse("%s: process %d has a C library older than "
                                "glibc 2.34: start it with 'aliquot record'",
@@ -401,8 +398,8 @@ alqi_cli_attach_drop(struct alqi_cli_attach *a)
     free(a);
 }
 
-const struct alqi_cli_target *
-alqi_cli_attach_target(const struct alqi_cli_attach *a)
+const struct alqi_cli_attach_target *
+alqi_cli_attach_target_of(const struct alqi_cli_attach *a)
 {
     return &a->target;
 }
@@ -437,9 +434,8 @@ alqi_cli_attach_begin(struct alqi_cli_attach *a, const char *settings,
             return false;
     } while (!told->is_ok && told->state == ALQI_ATTACH_ENDING &&
              alqi_cli_mono_us() < until_us);
-    return told->is_ok ||
-           alqi_cli_refuse("%s: process %d: %s", a->verb, (int)a->target.pid,
-                           told->text);
+    return told->is_ok || alqi_cli_refuse("%s: process %d: %s", a->verb,
+                                          (int)a->target.pid, told->text);
 }
 
 bool

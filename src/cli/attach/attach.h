@@ -18,8 +18,8 @@ struct alqi_cli_attach *alqi_cli_attach_open(const char *verb, pid_t pid,
                                              const char *library);
 void alqi_cli_attach_drop(struct alqi_cli_attach *attach);
 
-const struct alqi_cli_target *
-alqi_cli_attach_target(const struct alqi_cli_attach *attach);
+const struct alqi_cli_attach_target *
+alqi_cli_attach_target_of(const struct alqi_cli_attach *attach);
 
 /* Loads the library if it is not there, and begins a recording with `settings`
  * (wire/attach.h).  False: the reason has been said, and the process is as it

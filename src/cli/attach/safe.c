@@ -4,6 +4,7 @@
  * chain is
  *
  *   [C library, entered by a function that waits]  program ...  [C library]
+ *                                                  [the program's first frame]
  *
  * and nothing else is safe: no frame of the linker, of an allocator, of this
  * project's library, of no module, and none that a signal interrupted. */
@@ -67,8 +68,8 @@ no_debuginfo(Dwfl_Module *module, void **data, const char *name,
 }
 
 struct alqi_cli_modules *
-alqi_cli_modules_open(const struct alqi_cli_target *target, const char *library,
-                      const char *library_name)
+alqi_cli_modules_open(const struct alqi_cli_attach_target *target,
+                      const char *library, const char *library_name)
 {
     static const Dwfl_Callbacks callbacks = {.find_elf = elf_find,
                                              .find_debuginfo = no_debuginfo};
@@ -100,8 +101,8 @@ alqi_cli_modules_drop(struct alqi_cli_modules *m)
 static const char *
 module_name(Dwfl_Module *module)
 {
-    const char *name = dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL,
-                                        NULL, NULL);
+    const char *name =
+        dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
     return name != NULL ? name : "";
 }
@@ -127,8 +128,7 @@ exported(Dwfl_Module *module, const char *name, GElf_Addr *value,
             continue;
         data = elf_getdata(section, NULL);
         for (int i = 1; gelf_getsym(data, i, &symbol) != NULL; i++) {
-            const char *its =
-                elf_strptr(elf, header.sh_link, symbol.st_name);
+            const char *its = elf_strptr(elf, header.sh_link, symbol.st_name);
 
             if (symbol.st_shndx != SHN_UNDEF && its != NULL &&
                 strcmp(its, name) == 0) {
@@ -209,18 +209,62 @@ struct chain {
 static bool
 is_waiting_name(const char *name)
 {
-    static const char *const names[] = {
-        "accept", "accept4", "clock_nanosleep", "epoll_pwait", "epoll_pwait2",
-        "epoll_wait", "futex", "io_getevents", "msgrcv", "nanosleep", "pause",
-        "poll", "ppoll", "pselect", "pselect64", "pthread_cond_clockwait",
-        "pthread_cond_timedwait", "pthread_cond_wait", "pthread_join",
-        "pthread_timedjoin_np", "pthread_barrier_wait", "read", "readv",
-        "pread64", "recv", "recvfrom", "recvmmsg", "recvmsg", "select",
-        "sem_clockwait", "sem_timedwait", "sem_wait", "sem_clockwait64",
-        "semop", "semtimedop", "send", "sendmsg", "sigsuspend", "sigtimedwait",
-        "sigwait", "sigwaitinfo", "sleep", "syscall", "usleep", "wait",
-        "wait3", "wait4", "waitid", "waitpid", "write", "writev",
-        "newselect", "libc_read", "libc_select", "connect", "fsync"};
+    static const char *const names[] = {"accept",
+                                        "accept4",
+                                        "clock_nanosleep",
+                                        "epoll_pwait",
+                                        "epoll_pwait2",
+                                        "epoll_wait",
+                                        "futex",
+                                        "io_getevents",
+                                        "msgrcv",
+                                        "nanosleep",
+                                        "pause",
+                                        "poll",
+                                        "ppoll",
+                                        "pselect",
+                                        "pselect64",
+                                        "pthread_cond_clockwait",
+                                        "pthread_cond_timedwait",
+                                        "pthread_cond_wait",
+                                        "pthread_join",
+                                        "pthread_timedjoin_np",
+                                        "pthread_barrier_wait",
+                                        "read",
+                                        "readv",
+                                        "pread64",
+                                        "recv",
+                                        "recvfrom",
+                                        "recvmmsg",
+                                        "recvmsg",
+                                        "select",
+                                        "sem_clockwait",
+                                        "sem_timedwait",
+                                        "sem_wait",
+                                        "sem_clockwait64",
+                                        "semop",
+                                        "semtimedop",
+                                        "send",
+                                        "sendmsg",
+                                        "sigsuspend",
+                                        "sigtimedwait",
+                                        "sigwait",
+                                        "sigwaitinfo",
+                                        "sleep",
+                                        "syscall",
+                                        "usleep",
+                                        "wait",
+                                        "wait3",
+                                        "wait4",
+                                        "waitid",
+                                        "waitpid",
+                                        "write",
+                                        "writev",
+                                        "newselect",
+                                        "libc_read",
+                                        "libc_select",
+                                        "connect",
+                                        "fsync"};
     size_t n;
 
     name += strspn(name, "_");
@@ -294,7 +338,9 @@ is_chain_safe(const struct chain *c, bool is_in_call)
 {
     unsigned inner = 0, outer = c->n_frames;
 
-    while (inner < c->n_frames && c->frames[inner].kind == C_LIBRARY)
+    if (outer > 1 && c->frames[outer - 2].kind == C_LIBRARY)
+        outer--; /* a program's first frame, which calls the C library */
+    while (inner < outer && c->frames[inner].kind == C_LIBRARY)
         inner++;
     while (outer > inner && c->frames[outer - 1].kind == C_LIBRARY)
         outer--;
@@ -307,7 +353,7 @@ is_chain_safe(const struct chain *c, bool is_in_call)
 
 bool
 alqi_cli_is_safe(struct alqi_cli_modules *m,
-                 const struct alqi_cli_target *target,
+                 const struct alqi_cli_attach_target *target,
                  const struct alqi_plat_stopped *thread)
 {
     const struct alqi_cli_mapping *stack =

@@ -15,8 +15,8 @@ struct alqi_cli_modules;
 /* `library` is the file, here, of the module that is called `library_name`
  * there.  NULL: no memory, or the process has gone. */
 struct alqi_cli_modules *
-alqi_cli_modules_open(const struct alqi_cli_target *target, const char *library,
-                      const char *library_name);
+alqi_cli_modules_open(const struct alqi_cli_attach_target *target,
+                      const char *library, const char *library_name);
 void alqi_cli_modules_drop(struct alqi_cli_modules *modules);
 
 /* The address of what a module exports by that name; 0: nothing. */
@@ -29,7 +29,7 @@ bool alqi_cli_modules_program_defines(struct alqi_cli_modules *modules,
 
 /* .inv.safe of a stopped thread. */
 bool alqi_cli_is_safe(struct alqi_cli_modules *modules,
-                      const struct alqi_cli_target *target,
+                      const struct alqi_cli_attach_target *target,
                       const struct alqi_plat_stopped *thread);
 
 #endif

@@ -41,7 +41,7 @@ last_number(const char *text)
 }
 
 static void
-status_line(struct alqi_cli_target *t, const char *line)
+status_line(struct alqi_cli_attach_target *t, const char *line)
 {
     unsigned value;
 
@@ -62,7 +62,7 @@ status_line(struct alqi_cli_target *t, const char *line)
 }
 
 static bool
-status_read(struct alqi_cli_target *t)
+status_read(struct alqi_cli_attach_target *t)
 {
     FILE *file = proc_open(t->pid, "status");
     char line[1024];
@@ -77,7 +77,7 @@ status_read(struct alqi_cli_target *t)
 }
 
 static bool
-mapping_add(struct alqi_cli_target *t, size_t *room, const char *line)
+mapping_add(struct alqi_cli_attach_target *t, size_t *room, const char *line)
 {
     struct alqi_cli_mapping m = {0};
     char flags[8] = "";
@@ -103,7 +103,7 @@ mapping_add(struct alqi_cli_target *t, size_t *room, const char *line)
 }
 
 bool
-alqi_cli_target_map(struct alqi_cli_target *t)
+alqi_cli_target_map(struct alqi_cli_attach_target *t)
 {
     FILE *file = proc_open(t->pid, "maps");
     char line[PATH_MAX + 128];
@@ -120,7 +120,7 @@ alqi_cli_target_map(struct alqi_cli_target *t)
 }
 
 void
-alqi_cli_target_drop(struct alqi_cli_target *t)
+alqi_cli_target_drop(struct alqi_cli_attach_target *t)
 {
     free(t->mappings);
     t->mappings = NULL;
@@ -128,7 +128,7 @@ alqi_cli_target_drop(struct alqi_cli_target *t)
 }
 
 const struct alqi_cli_mapping *
-alqi_cli_target_find(const struct alqi_cli_target *t, const char *name)
+alqi_cli_target_find(const struct alqi_cli_attach_target *t, const char *name)
 {
     for (size_t i = 0; i < t->n_mappings; i++)
         if (strcmp(alqi_base_file_name(t->mappings[i].path), name) == 0)
@@ -137,7 +137,7 @@ alqi_cli_target_find(const struct alqi_cli_target *t, const char *name)
 }
 
 const struct alqi_cli_mapping *
-alqi_cli_target_at(const struct alqi_cli_target *t, uintptr_t address)
+alqi_cli_target_at(const struct alqi_cli_attach_target *t, uintptr_t address)
 {
     for (size_t i = 0; i < t->n_mappings; i++)
         if (address >= t->mappings[i].start && address < t->mappings[i].end)
@@ -146,7 +146,7 @@ alqi_cli_target_at(const struct alqi_cli_target *t, uintptr_t address)
 }
 
 static void
-files_look(struct alqi_cli_target *t)
+files_look(struct alqi_cli_attach_target *t)
 {
     char path[64];
     struct stat own, its;
@@ -172,7 +172,7 @@ files_look(struct alqi_cli_target *t)
     alqi_cli_refuse("%s: process %d " format, verb, (int)t->pid, __VA_ARGS__)
 
 static bool
-state_check(const char *verb, const struct alqi_cli_target *t)
+state_check(const char *verb, const struct alqi_cli_attach_target *t)
 {
     if (t->state == 'Z' || t->state == 'X')
         return REFUSE("has %s", "ended");
@@ -189,7 +189,7 @@ state_check(const char *verb, const struct alqi_cli_target *t)
 
 /* The system asks the same of who opens the memory as of who attaches. */
 static bool
-rights_check(const char *verb, const struct alqi_cli_target *t)
+rights_check(const char *verb, const struct alqi_cli_attach_target *t)
 {
     char path[64], scope[8] = "0";
     int fd, error;
@@ -228,7 +228,7 @@ rights_check(const char *verb, const struct alqi_cli_target *t)
 }
 
 static bool
-confinement_check(const char *verb, const struct alqi_cli_target *t)
+confinement_check(const char *verb, const struct alqi_cli_attach_target *t)
 {
     if (t->is_filtered)
         return REFUSE("has a filter of system calls (seccomp), which would "
@@ -243,7 +243,7 @@ confinement_check(const char *verb, const struct alqi_cli_target *t)
 }
 
 static bool
-program_check(const char *verb, const struct alqi_cli_target *t)
+program_check(const char *verb, const struct alqi_cli_attach_target *t)
 {
     char path[64], interpreter[ALQI_PLAT_PROGRAM_PATH];
     enum alqi_plat_program kind;
@@ -262,9 +262,10 @@ program_check(const char *verb, const struct alqi_cli_target *t)
 }
 
 bool
-alqi_cli_target_look(const char *verb, pid_t pid, struct alqi_cli_target *t)
+alqi_cli_target_look(const char *verb, pid_t pid,
+                     struct alqi_cli_attach_target *t)
 {
-    *t = (struct alqi_cli_target){.pid = pid};
+    *t = (struct alqi_cli_attach_target){.pid = pid};
     if (!alqi_plat_can_inject())
         return REFUSE("cannot be attached to on this %s", "processor");
     if (!status_read(t))

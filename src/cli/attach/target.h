@@ -16,16 +16,16 @@ struct alqi_cli_mapping {
     char path[512]; /* as the process sees it; "": none */
 };
 
-struct alqi_cli_target {
+struct alqi_cli_attach_target {
     pid_t pid;
     pid_t inner_pid; /* as the process itself knows it (pid namespace) */
     uid_t uid;
     gid_t gid;
-    char state;           /* as in ps                                       */
-    pid_t tracer;         /* 0: none                                        */
-    bool is_filtered;     /* a system-call filter                           */
-    bool has_shadow;      /* shadow stacks                                  */
-    bool is_other_mount;  /* it sees another tree of files than this command */
+    char state;          /* as in ps                                       */
+    pid_t tracer;        /* 0: none                                        */
+    bool is_filtered;    /* a system-call filter                           */
+    bool has_shadow;     /* shadow stacks                                  */
+    bool is_other_mount; /* it sees another tree of files than this command */
     char executable[PATH_MAX]; /* as the process sees it                    */
     char root[32];             /* prefix of its paths here; "": none        */
     struct alqi_cli_mapping *mappings;
@@ -35,19 +35,21 @@ struct alqi_cli_target {
 /* Reads all that; false, with a message said, where the process cannot be
  * attached to.  Nothing of the process is touched. */
 bool alqi_cli_target_look(const char *verb, pid_t pid,
-                          struct alqi_cli_target *out);
+                          struct alqi_cli_attach_target *out);
 
 /* Reads the mappings anew; false: the process has gone. */
-bool alqi_cli_target_map(struct alqi_cli_target *target);
+bool alqi_cli_target_map(struct alqi_cli_attach_target *target);
 
 /* The first mapping whose file has that name; NULL: none. */
 const struct alqi_cli_mapping *
-alqi_cli_target_find(const struct alqi_cli_target *target, const char *name);
+alqi_cli_target_find(const struct alqi_cli_attach_target *target,
+                     const char *name);
 
 /* The mapping that holds the address; NULL: none. */
 const struct alqi_cli_mapping *
-alqi_cli_target_at(const struct alqi_cli_target *target, uintptr_t address);
+alqi_cli_target_at(const struct alqi_cli_attach_target *target,
+                   uintptr_t address);
 
-void alqi_cli_target_drop(struct alqi_cli_target *target);
+void alqi_cli_target_drop(struct alqi_cli_attach_target *target);
 
 #endif

@@ -106,10 +106,11 @@ say_silent(const struct alqi_cli_target *t)
                      "beside LD_PRELOAD",
                      t->verb, (int)t->pid);
     else if (is_known)
-        alqi_cli_say("%s: process %d runs without the profiler: start it "
-                     "with 'aliquot record --control', or with "
+        alqi_cli_say("%s: process %d runs without the profiler: 'aliquot "
+                     "record -p %d' records it as it runs; or start it with "
+                     "'aliquot record --control', or with "
                      "LD_PRELOAD=libaliquot-preload.so ALIQUOT=off,control",
-                     t->verb, (int)t->pid);
+                     t->verb, (int)t->pid, (int)t->pid);
     else
         alqi_cli_say("%s: process %d has no control socket, and this user may "
                      "not read what it has mapped",

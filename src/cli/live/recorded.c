@@ -94,9 +94,10 @@ say_none(const char *verb, const struct found *f)
                      "%d' begins, if it was started with --control",
                      verb, (int)f->pid, (int)f->pid);
     else
-        alqi_cli_say("%s: process %d is not recorded: start it with 'aliquot "
+        alqi_cli_say("%s: process %d is not recorded: 'aliquot record -p %d' "
+                     "records it as it runs; or start it with 'aliquot "
                      "record', or name the trace of its heap",
-                     verb, (int)f->pid);
+                     verb, (int)f->pid, (int)f->pid);
     return ALQI_CLI_FINDING;
 }
 

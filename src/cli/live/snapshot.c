@@ -14,6 +14,8 @@
 
 #include "cli/tool/cli.h"
 #include "cli/live/control.h"
+#include "cli/live/recorded.h"
+#include "cli/live/top.h"
 #include "cli/convert/convert.h"
 #include "cli/convert/heap_trace.h"
 #include "cli/tool/output.h"
@@ -38,13 +40,38 @@ const struct alqi_cli_option alqi_cli_snapshot_options[] = {
     {0},
 };
 
+/* Without a control socket, as under `record -p`, the recording is found by
+ * what the process has mapped. True: path is set. */
+static bool
+recording_find(const struct snapshot *s, char *path, size_t n)
+{
+    char said[ALQI_CLI_TOP_TEXT_BYTES];
+    struct alqi_cli_top_found *found;
+    uint32_t n_sockets;
+    int rc;
+
+    if (s->target.pid == 0 || s->target.control != NULL)
+        return false;
+    n_sockets = alqi_cli_top_list(s->target.pid, &found);
+    free(found);
+    if (n_sockets > 0)
+        return false;
+    alqi_cli_say_into(said, sizeof said);
+    rc = alqi_cli_recorded("snapshot", s->target.pid, path, n);
+    alqi_cli_say_into(NULL, 0);
+    return rc < 0;
+}
+
 /* Asks the process for its recording. -1 to go on with the path of the file. */
 static int
 recording_ask(const struct snapshot *s, char *path, size_t n)
 {
     char reply[ALQI_CLI_REPLY_BYTES], file[PATH_MAX] = "";
-    int rc = alqi_cli_ask(&s->target, "snapshot", reply);
+    int rc;
 
+    if (recording_find(s, path, n))
+        return -1;
+    rc = alqi_cli_ask(&s->target, "snapshot", reply);
     if (rc >= 0)
         return rc;
     alqi_side_get(reply, "file", file, sizeof file);

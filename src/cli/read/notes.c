@@ -52,8 +52,10 @@ const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS] = {
     {"deepbind_dropped", "dlopen calls that lost RTLD_DEEPBIND", false, false},
     {"own_malloc", "process with a malloc of its own, which is not recorded",
      true, true},
-    {"late_starts", "process recorded from some time after its start only",
-     false, true},
+    {"late_starts",
+     "process recorded from some time after its start: live means allocated "
+     "since then",
+     true, true},
     {"pauses", "process whose recording was stopped meanwhile", false, true},
     {"after_end", "blocks of threads that had ended, not recorded", false,
      true},

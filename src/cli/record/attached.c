@@ -32,39 +32,36 @@ enum { SETTINGS_BYTES = 4096 };
 
 /* Where the process makes the recording, as it knows the place. */
 struct place {
-    char path[PATH_MAX];
+    char path[PATH_MAX + 16];
 };
 
-/* A directory in the process's /tmp, of its user. It is reached by descriptor:
- * the process's files cannot be named any more when it has ended. False: the
- * reason has been said. */
+/* A directory in the process's /tmp, of its user. /tmp is reached by
+ * descriptor: the process's files cannot be named any more when it has ended.
+ * False: the reason has been said. */
 static bool
-foreign_make(struct alqi_cli_record_run *r, const struct alqi_cli_target *t,
-             struct place *there)
+foreign_make(struct alqi_cli_record_run *r,
+             const struct alqi_cli_attach_target *t, struct place *there)
 {
-    char here[PATH_MAX];
+    char parent[PATH_MAX];
     int fd;
 
-    snprintf(here, sizeof here, "%s/tmp/.aliquot-raw.XXXXXX", t->root);
-    if (mkdtemp(here) == NULL || chown(here, t->uid, t->gid) != 0)
+    snprintf(parent, sizeof parent, "%s/tmp", t->root);
+    fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    snprintf(r->directory, sizeof r->directory,
+             "/proc/self/fd/%d/.aliquot-raw.XXXXXX", fd);
+    if (fd < 0 || mkdtemp(r->directory) == NULL ||
+        chown(r->directory, t->uid, t->gid) != 0)
         return alqi_cli_refuse("record: cannot make a directory for process "
-                               "%d, %s: %s",
-                               (int)t->pid, here, strerror(errno));
-    snprintf(there->path, sizeof there->path, "%s", here + strlen(t->root));
-    if (t->root[0] == '\0') {
-        strcpy(r->directory, here);
-        return true;
-    }
-    fd = open(here, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return alqi_cli_refuse("record: %s: %s", here, strerror(errno));
-    snprintf(r->directory, sizeof r->directory, "/proc/self/fd/%d", fd);
+                               "%d in %s: %s",
+                               (int)t->pid, parent, strerror(errno));
+    snprintf(there->path, sizeof there->path, "/tmp/%s",
+             alqi_base_file_name(r->directory));
     return true;
 }
 
 static bool
-place_make(struct alqi_cli_record_run *r, const struct alqi_cli_target *t,
-           struct place *there)
+place_make(struct alqi_cli_record_run *r,
+           const struct alqi_cli_attach_target *t, struct place *there)
 {
     if (t->is_other_mount || t->uid != geteuid())
         return foreign_make(r, t, there);
@@ -82,12 +79,12 @@ settings_make(const struct alqi_cli_record_run *r, const struct place *there,
     char pattern[2 * sizeof there->path];
 
     alqi_base_pattern_quote(pattern, there->path, strlen(there->path));
-    if (snprintf(out, SETTINGS_BYTES,
-                 "rate=%.17g,depth=%" PRIu64 ",seed=%" PRIu64
-                 ",rss=%d,attacher=%d,out=%s/%%e.%%p.%%n"
-                 ALQI_CLI_RECORDING_SUFFIX,
-                 r->rate, r->depth, r->seed, !r->has_no_rss, (int)getpid(),
-                 pattern) < SETTINGS_BYTES)
+    if (snprintf(
+            out, SETTINGS_BYTES,
+            "rate=%.17g,depth=%" PRIu64 ",seed=%" PRIu64
+            ",rss=%d,attacher=%d,out=%s/%%e.%%p.%%n" ALQI_CLI_RECORDING_SUFFIX,
+            r->rate, r->depth, r->seed, !r->has_no_rss, (int)getpid(),
+            pattern) < SETTINGS_BYTES)
         return true;
     return alqi_cli_refuse("record: %s: the path is too long", there->path);
 }
@@ -131,7 +128,8 @@ wait_for_end(const struct alqi_cli_record_run *r, int process, int signals)
 }
 
 static void
-say_begun(const struct alqi_cli_record_run *r, const struct alqi_cli_target *t,
+say_begun(const struct alqi_cli_record_run *r,
+          const struct alqi_cli_attach_target *t,
           const struct alqi_attach_told *told)
 {
     if (!r->is_quiet)
@@ -144,7 +142,7 @@ say_begun(const struct alqi_cli_record_run *r, const struct alqi_cli_target *t,
 static bool
 record(struct alqi_cli_record_run *r, struct alqi_cli_attach *attach)
 {
-    const struct alqi_cli_target *t = alqi_cli_attach_target(attach);
+    const struct alqi_cli_attach_target *t = alqi_cli_attach_target_of(attach);
     int process = pidfd_open(t->pid, 0), signals = signals_open();
     char settings[SETTINGS_BYTES];
     struct alqi_attach_told told;

@@ -182,7 +182,13 @@ say_nothing_seen(const struct alqi_cli_record_run *r,
             ? "or in a program that it executed, which has its own trace"
             : "or in a program that a child executed (--follow records those)";
 
-    if ((pid_t)h->pid == r->pid && WIFSIGNALED(r->wait_status))
+    if (r->attached_pid != 0)
+        alqi_cli_say("%u: no sample: in this time it allocated little for a "
+                     "mean interval of %s (try a smaller --interval), or not "
+                     "through malloc",
+                     h->pid,
+                     alqi_cli_text_bytes(ALQI_WORD_BYTES / h->rate).text);
+    else if ((pid_t)h->pid == r->pid && WIFSIGNALED(r->wait_status))
         alqi_cli_say("%u: no %s: the program was killed before its first",
                      h->pid, is_exact ? "block" : "sample");
     else if (is_exact)

@@ -1,0 +1,264 @@
+"""Attaching to processes that run, and leaving them as they were.
+
+ALQ_ATTACHMENTS is how often the threads that hammer malloc are attached to."""
+import glob
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import common
+
+ATTACHED = os.environ["ATTACHED"]
+PLUGIN = os.environ["PLUGIN"]
+STATIC = os.environ["STATIC"]
+ATTACHMENTS = int(os.environ.get("ALQ_ATTACHMENTS", "8"))
+FAIR = "--interval=16K"
+
+
+class Program:
+    """A program of ours that runs, and answers."""
+
+    def __init__(self, case, *command, **more):
+        self.case = case
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, bufsize=1, cwd=case.dir, **more)
+        case.addCleanup(self.close)
+        case.assertEqual(self.process.stdout.readline(), "ready\n")
+        self.pid = self.process.pid
+
+    def ask(self, command):
+        self.process.stdin.write(command + "\n")
+        return self.process.stdout.readline().strip()
+
+    def end(self):
+        """Ends it in order: every block held what was written."""
+        self.process.stdin.write("end\n")
+        errors = self.process.stderr.read()
+        self.case.assertEqual((self.process.wait(), errors), (0, ""))
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout,
+                       self.process.stderr):
+            stream.close()
+
+
+class Attach(common.Case):
+    def setUp(self):
+        super().setUp()
+        self.trace = os.path.join(self.dir, "t.ctf")
+
+    def program(self, threads=2, **more):
+        return Program(self, ATTACHED, str(threads), PLUGIN, **more)
+
+    def record(self, pid, *options, seconds=0.2):
+        result = common.run("record", "-p", str(pid), f"--for={seconds}s",
+                            FAIR, "-f", "-o", self.trace, *options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stderr
+
+    def begin(self, pid, *options):
+        """A recording that goes on until it is told to end."""
+        process = subprocess.Popen(
+            [common.BIN, "record", "-p", str(pid), FAIR, "-f", "-o",
+             self.trace, *options], env=common.ENV, stderr=subprocess.PIPE,
+            text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertIn("from now on", process.stderr.readline())
+        return process
+
+    def finish(self, process):
+        process.send_signal(signal.SIGINT)
+        errors = process.stderr.read()
+        self.assertEqual(process.wait(), 0, errors)
+        return errors
+
+    def sites(self):
+        return {s["function"]: s for s in self.json(self.trace)["sites"]}
+
+    def maps(self, pid):
+        with open(f"/proc/{pid}/maps") as f:
+            return f.read()
+
+    def test_from_now_on_and_then_as_before(self):
+        program = self.program()
+        self.assertEqual(program.ask("where"), "libc.so.6 libc.so.6")
+        recording = self.begin(program.pid)
+        self.assertEqual(program.ask("where"),
+                         "libaliquot-preload.so libaliquot-preload.so")
+        self.finish(recording)
+        self.assertEqual(program.ask("where"), "libc.so.6 libc.so.6")
+        self.assertNotIn(".alqraw", self.maps(program.pid))
+        self.assertEqual(glob.glob(self.dir + "/.aliquot-raw*"), [])
+        self.assertIn("allocate_here", self.sites())
+        self.assertIn("live means allocated since then",
+                      self.ok("report", self.trace))
+        self.assertGreater(int(program.ask("work")), 0)
+        program.end()
+
+    def test_often(self):
+        """... threads that do nothing but allocate; nothing is left there."""
+        program = self.program(threads=8)
+        self.record(program.pid)
+        before = self.maps(program.pid).count("\n")
+        for _ in range(ATTACHMENTS):
+            self.record(program.pid, seconds=0.02)
+        self.assertLessEqual(self.maps(program.pid).count("\n"), before + 2)
+        self.assertIn("allocate_here", self.sites())
+        program.end()
+
+    def test_killed_at_any_moment(self):
+        program = self.program(threads=4)
+        for _ in range(ATTACHMENTS):
+            process = subprocess.Popen(
+                [common.BIN, "record", "-q", "-p", str(program.pid), "-f",
+                 "-o", self.trace], stderr=subprocess.DEVNULL, env=common.ENV)
+            time.sleep(random.random() * 0.2)
+            process.kill()
+            process.wait()
+        self.record(program.pid)
+        self.assertIn("allocate_here", self.sites())
+        program.end()
+
+    def test_modules_loaded_later(self):
+        program = self.program()
+        recording = self.begin(program.pid)
+        self.assertEqual(program.ask("plugin"), "opened")
+        time.sleep(0.5)
+        self.finish(recording)
+        self.assertIn("plugin_allocate", self.sites())
+        self.assertEqual(program.ask("where"), "libc.so.6 libc.so.6")
+        program.end()
+
+    def test_children_are_not_recorded(self):
+        program = self.program()
+        recording = self.begin(program.pid)
+        self.assertEqual(program.ask("fork"), "0")
+        self.finish(recording)
+        self.assertEqual(glob.glob(self.dir + "/.aliquot-raw*"), [])
+        self.assertEqual(len(glob.glob(self.dir + "/*.ctf")), 1)
+        program.end()
+
+    def test_handlers_that_allocate(self):
+        """... on a thread that is given a call come after it."""
+        program = self.program(threads=0)
+        program.ask("signals")
+        for _ in range(ATTACHMENTS):
+            self.record(program.pid, seconds=0.02)
+        program.end()
+
+    def test_the_process_ends(self):
+        program = self.program()
+        recording = self.begin(program.pid)
+        time.sleep(0.2)
+        program.end()
+        self.assertEqual(recording.wait(), 0)
+        self.assertIn("allocate_here", self.sites())
+
+    def test_the_process_becomes_another(self):
+        program = self.program()
+        recording = self.begin(program.pid)
+        time.sleep(0.2)
+        program.process.stdin.write("exec\n")
+        self.assertEqual(recording.wait(), 0)
+        self.assertIn("allocate_here", self.sites())
+
+    def test_one_at_a_time(self):
+        program = self.program()
+        recording = self.begin(program.pid)
+        result = common.run("record", "-p", str(program.pid))
+        self.assertEqual(result.returncode, 125)
+        self.assertIn(f"is recorded by process {recording.pid}",
+                      result.stderr)
+        self.finish(recording)
+        self.record(program.pid)
+
+    def refused(self, pid, text, *options, status=125):
+        result = common.run("record", "-p", str(pid), *options)
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertIn(text, result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()),
+                         1 if status == 125 else 2, result.stderr)
+
+    def started(self, *command, **more):
+        process = subprocess.Popen(command, stdin=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, **more)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdin.close)
+        deadline = time.monotonic() + common.PATIENCE_S
+        while time.monotonic() < deadline:
+            if os.path.realpath(f"/proc/{process.pid}/exe") == \
+                    os.path.realpath(shutil.which(command[0])):
+                return process
+            time.sleep(0.01)
+        self.fail("it does not start")
+
+    def test_refused_and_untouched(self):
+        self.refused(2 ** 22 + 1, "no process")
+        static = self.started(STATIC)
+        self.refused(static.pid, "statically linked")
+        own = self.program()
+        for options in (("--exact",), ("--follow",), ("--mmap",), ("--off",),
+                        ("--probes",), ("--limit-live=1M",), ("--", "ls")):
+            self.refused(own.pid, "-p", *options, status=2)
+        before = self.maps(own.pid)
+        self.refused(own.pid, "is a directory", "-o", self.dir)
+        self.assertEqual(self.maps(own.pid).count("\n"), before.count("\n"))
+        self.assertNotIn("aliquot-preload", self.maps(own.pid))
+        recorded = Program(self, common.BIN, "record", "-q", "-o", self.trace,
+                           ATTACHED, "1")
+        child = subprocess.run(["pgrep", "-P", str(recorded.pid)],
+                               capture_output=True, text=True).stdout.split()
+        self.refused(child[0], "has the profiler from its start")
+
+    def test_stopped(self):
+        process = self.started("sleep", "1000")
+        process.send_signal(signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
+        self.refused(process.pid, f"kill -CONT {process.pid}")
+
+    def test_programs_of_others(self):
+        """... wait, compute, and are in no way prepared."""
+        for command in (("sleep", "1000"), ("cat", "/dev/zero"),
+                        ("perl", "-e", "while (1) { my %h; $h{$_} = \"x$_\" "
+                         "for 1 .. 1000 }")):
+            process = self.started(*command)
+            time.sleep(0.2)
+            said = self.record(process.pid)
+            self.assertRegex(said, r"\d+ addresses in \d+ modules")
+            self.assertIsNone(process.poll(), command)
+
+    @unittest.skipUnless(os.geteuid() == 0, "not root")
+    def test_another_users(self):
+        process = self.started("sleep", "1000", user=65534, extra_groups=())
+        self.record(process.pid)
+        self.assertIsNone(process.poll())
+
+    @unittest.skipUnless(os.geteuid() == 0, "not root")
+    def test_containers(self):
+        """... have other files, and other numbers of processes."""
+        program = Program(
+            self, "unshare", "--mount", "--pid", "--fork", "--mount-proc",
+            "sh", "-c", f"mount -t tmpfs none /tmp && exec {ATTACHED} 2")
+        pid, = subprocess.run(["pgrep", "-P", str(program.pid)], check=True,
+                              capture_output=True, text=True).stdout.split()
+        for _ in range(2):
+            self.record(pid)
+            self.assertIn("allocate_here", self.sites())
+        self.assertEqual(program.ask("where"), "libc.so.6 libc.so.6")
+        self.assertEqual(os.listdir(f"/proc/{pid}/root/tmp"), [])
+        program.end()
+
+
+if __name__ == "__main__":
+    unittest.main()
