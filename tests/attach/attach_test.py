@@ -2,6 +2,7 @@
 
 ALQ_ATTACHMENTS is how often the threads that hammer malloc are attached to."""
 import glob
+import json
 import os
 import random
 import shutil
@@ -180,6 +181,37 @@ class Attach(common.Case):
                       result.stderr)
         self.finish(recording)
         self.record(program.pid)
+
+    def test_top(self):
+        """... of a process without a profiler attaches to it, and lets go."""
+        program = self.program()
+        got = json.loads(self.ok("top", "--json", "-p", str(program.pid)))
+        self.assertEqual(got["pid"], program.pid)
+        self.assertEqual(program.ask("where"), "libc.so.6 libc.so.6")
+        process = subprocess.Popen([common.BIN, "top", "-b", "-d", "100ms",
+                                    "-p", str(program.pid)], env=common.ENV,
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.assertIn(b"attach_attached", process.stdout.readline())
+        self.assertIn("aliquot-preload", program.ask("where"))
+        process.kill()
+        process.wait()
+        deadline = time.monotonic() + common.PATIENCE_S
+        while program.ask("where") != "libc.so.6 libc.so.6":
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        program.end()
+
+    def test_snapshot(self):
+        program = self.program()
+        recording = self.begin(program.pid)
+        time.sleep(0.2)
+        snapshot = os.path.join(self.dir, "s.ctf")
+        common.run("snapshot", "-p", str(program.pid), "-o", snapshot)
+        self.assertIn("allocate_here",
+                      {s["function"] for s in self.json(snapshot)["sites"]})
+        self.finish(recording)
+        program.end()
 
     def refused(self, pid, text, *options, status=125):
         result = common.run("record", "-p", str(pid), *options)

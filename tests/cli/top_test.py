@@ -255,11 +255,7 @@ class Batch(Watched):
         self.assertIsNone(first.poll())
 
     def test_who_cannot_be_watched(self):
-        idle = subprocess.Popen(["sleep", "10000"])
-        self.addCleanup(idle.wait)
-        self.addCleanup(idle.kill)
         rows = [
-            (["-p", str(idle.pid)], 1, "runs without the profiler"),
             (["-p", "99999999"], 1, "there is no process 99999999"),
             (["--control=@nobody.there"], 1, "no answer from the control socket @nobody"),
             (["/nowhere/at/all"], 3, "cannot read /nowhere/at/all: No such"),

@@ -264,25 +264,39 @@ is_of_one(const struct alqi_cli_top_found *found, uint32_t n)
     return n > 0 && found[0].pid == found[n - 1].pid;
 }
 
-/* The process has no control socket. Its recording is followed if it can be
- * found; otherwise the part asks the process, so that the reason for the
- * silence is told. */
-static void
-part_find(struct command *c)
+/* The path of the process's recording, quietly. False: there is none, or it is
+ * not to be found. */
+static bool
+recording_find(const struct command *c, char *path, size_t n)
 {
-    struct alqi_cli_top_part *p = part_add(&c->top);
-    char said[ALQI_CLI_TOP_TEXT_BYTES], path[sizeof p->path];
+    char said[ALQI_CLI_TOP_TEXT_BYTES];
     int rc;
 
     alqi_cli_say_into(said, sizeof said);
-    rc = alqi_cli_recorded("top", c->target.pid, path, sizeof path);
+    rc = alqi_cli_recorded("top", c->target.pid, path, n);
     alqi_cli_say_into(NULL, 0);
-    if (rc >= 0) {
-        alqi_cli_top_part_init(p, c->target.pid, NULL, false);
-        return;
-    }
+    return rc < 0;
+}
+
+/* The process has no control socket. Its recording is followed if there is one,
+ * or if one can be begun. -1, or the status to exit with. */
+static int
+part_find(struct command *c)
+{
+    struct alqi_cli_top_part *p = part_add(&c->top);
+    struct alqi_cli_proc proc;
+    char path[sizeof p->path];
+
+    alqi_cli_top_part_init(p, c->target.pid, NULL, false);
+    if (!alqi_cli_proc_read(c->target.pid, &proc))
+        return -1; /* the first look says so */
+    if (!recording_find(c, path, sizeof path) &&
+        (!alqi_cli_top_attach(c->target.pid) ||
+         !recording_find(c, path, sizeof path)))
+        return ALQI_CLI_FINDING;
     alqi_cli_top_part_init_file(p, path);
     p->pid = c->target.pid;
+    return -1;
 }
 
 /* -1 to go on, or the status to exit with. */
@@ -305,7 +319,7 @@ parts_find(struct command *c)
         alqi_cli_top_part_init(part_add(&c->top), found[i].pid, NULL,
                                found[i].is_heap);
     if (rc < 0 && n == 0)
-        part_find(c);
+        rc = part_find(c);
     free(found);
     return rc;
 }
@@ -394,5 +408,6 @@ alqi_cli_top(int argc, char **argv)
     if (rc < 0)
         rc = c.is_batch ? batch(&c) : alqi_cli_top_screen(&c.top);
     free_all(&c);
+    alqi_cli_top_detach();
     return rc;
 }

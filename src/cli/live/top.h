@@ -146,6 +146,13 @@ struct alqi_cli_top_found {
  * started, and they theirs; 0: all that the user may ask. */
 uint32_t alqi_cli_top_list(pid_t below, struct alqi_cli_top_found **found);
 
+/* ---- top_attach.c -------------------------------------------------------- */
+
+/* Records a process that has no profiler, until detach or the end of top.
+ * False: the reason has been said. */
+bool alqi_cli_top_attach(pid_t pid);
+void alqi_cli_top_detach(void);
+
 /* ---- top_screen.c -------------------------------------------------------- */
 
 /* Until the user quits; the status to exit with. */
