@@ -54,6 +54,7 @@ static struct {
     uint64_t looked_ns;           /* the last walk's time; under the lock     */
     _Atomic(uint64_t) changed_ns; /* of the last one that wrote a word, or of
                                      the last dlopen                        */
+    bool is_forked;               /* and nobody has attached to it since      */
 } got = {.lock = ALQI_PLAT_LOCK(PRELOAD_GOT)};
 
 /* ---- one module ---------------------------------------------------------- */
@@ -326,6 +327,7 @@ alqi_preload_got_write(void)
 
     if (rows[DLOPEN].real == NULL)
         rows_fill();
+    got.is_forked = false;
     alqi_plat_lock(&got.lock);
     w = walk_locked(write_visit);
     alqi_plat_unlock(&got.lock);
@@ -367,6 +369,10 @@ void
 alqi_preload_got_fork_child(void)
 {
     alqi_plat_lock_break(&got.lock);
+    /* A child records nothing, and the linker's lock may be a thread's that is
+     * no more. */
+    got.is_forked = true;
+    atomic_store(&alqi_preload_got_is_stale, false);
 }
 
 /* ---- modules that are loaded later ----------------------------------------
@@ -377,6 +383,8 @@ static _Atomic(bool) has_opened; /* since the last dlsym */
 static void
 loading(void)
 {
+    if (got.is_forked)
+        return;
     atomic_store(&got.changed_ns, alqi_plat_mono_ns_sigsafe());
     atomic_store(&alqi_preload_got_is_stale, true);
 }

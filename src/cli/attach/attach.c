@@ -173,8 +173,9 @@ library_call(struct alqi_cli_attach *a, uintptr_t function,
         return false;
     until_us = alqi_cli_mono_us() + RETURN_US;
     while (told_read(a, told)) {
+        /* Once more: the words of one reading may be older than its first. */
         if (told->n_calls != n_before)
-            return true;
+            return told_read(a, told) || say_gone(a);
         if (alqi_cli_mono_us() > until_us)
             return alqi_cli_refuse(
                 "%s: process %d: the call of a thread has not come back in %d "

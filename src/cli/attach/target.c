@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -19,6 +20,8 @@
 #include "cli/tool/cli.h"
 #include "plat/inject.h"
 #include "plat/program.h"
+
+enum { BEGIN_ROUNDS = 50 }; /* of 10 ms */
 
 /* ---- what /proc says ----------------------------------------------------- */
 
@@ -242,8 +245,24 @@ confinement_check(const char *verb, const struct alqi_cli_attach_target *t)
     return true;
 }
 
+/* A process that has begun just now gets it in a moment. */
 static bool
-program_check(const char *verb, const struct alqi_cli_attach_target *t)
+has_c_library(struct alqi_cli_attach_target *t)
+{
+    const struct timespec a_while = {.tv_nsec = 10000000};
+
+    for (unsigned i = 0; i < BEGIN_ROUNDS; i++) {
+        if (alqi_cli_target_find(t, "libc.so.6") != NULL)
+            return true;
+        nanosleep(&a_while, NULL);
+        if (!alqi_cli_target_map(t))
+            break;
+    }
+    return false;
+}
+
+static bool
+program_check(const char *verb, struct alqi_cli_attach_target *t)
 {
     char path[64], interpreter[ALQI_PLAT_PROGRAM_PATH];
     enum alqi_plat_program kind;
@@ -254,7 +273,7 @@ program_check(const char *verb, const struct alqi_cli_attach_target *t)
         return REFUSE("is %s (%s): the profiler is built for this machine's "
                       "64-bit programs with glibc only",
                       alqi_plat_program_text(kind), t->executable);
-    if (alqi_cli_target_find(t, "libc.so.6") == NULL)
+    if (!has_c_library(t))
         return REFUSE("has no C library of glibc loaded (%s): nothing to "
                       "attach to",
                       t->executable);
