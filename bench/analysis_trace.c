@@ -117,7 +117,7 @@ take_node(struct maker *m, char *line)
         m->nodes = realloc(m->nodes, 2 * (m->n_nodes + 1) * sizeof *m->nodes);
     if (m->nodes == NULL || parent > m->n_nodes)
         return false;
-    m->nodes[m->n_nodes].code = alqi_cli_codes_from(m->codes, ip);
+    m->nodes[m->n_nodes].code = alqi_cli_codes_from(m->codes, ip, 0);
     m->nodes[m->n_nodes++].parent = parent;
     return true;
 }

@@ -7,6 +7,9 @@
  *             whole trace.  reuse counts the modules that lay over that address
  *             before; those beyond REUSE_MAX have bare codes, and no names.  A
  *             bare address lay in no known module.
+ * .inv.made   The reuse of a bare code is 0, or 1 (BEYOND), or from MADE on the
+ *             number of a piece of code that the program made as it ran: it
+ *             tells those that were over the address one after the other apart.
  *
  * User addresses have 47 bits on x86-64 and 48 on aarch64; a system gives more
  * only to a program that asks for them.  Such an address has the code
@@ -20,7 +23,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ALQI_CODE_ADDRESS_BITS = 48, ALQI_CODE_REUSE_MAX = (1 << 12) - 1 };
+enum {
+    ALQI_CODE_ADDRESS_BITS = 48,
+    ALQI_CODE_REUSE_MAX = (1 << 12) - 1,
+    ALQI_CODE_MADE = 2
+};
 
 #define ALQI_CODE_ADDRESS_END (UINT64_C(1) << ALQI_CODE_ADDRESS_BITS)
 #define ALQI_CODE_NUMBERED (UINT64_C(1) << 60)
@@ -48,11 +55,24 @@ alqi_code_of(uint64_t address, uint64_t reuse)
     return address | reuse << ALQI_CODE_ADDRESS_BITS;
 }
 
+/* The module of code made at run time. */
+#define ALQI_CODE_MADE_MODULE "[jit]"
+
+/* Whether the code is of an address in code made at run time. */
+static inline bool
+alqi_code_is_made(uint64_t code)
+{
+    return code >> 60 == ALQI_CODE_BARE >> 60 &&
+           code >= (ALQI_CODE_BARE | (uint64_t)ALQI_CODE_MADE
+                                         << ALQI_CODE_ADDRESS_BITS);
+}
+
 /* Whether the code is of an address that lay in no known module. */
 static inline bool
 alqi_code_is_bare(uint64_t code)
 {
-    return (code & ~(ALQI_CODE_ADDRESS_END - 1)) == ALQI_CODE_BARE;
+    return (code & ~(ALQI_CODE_ADDRESS_END - 1)) == ALQI_CODE_BARE ||
+           alqi_code_is_made(code);
 }
 
 #endif

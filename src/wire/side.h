@@ -27,6 +27,7 @@
  *   thread   index= tid= name=
  *   module   id= start= end= bias= reuse= build_id= path=  (hex addresses)
  *   symbols  id= note=                     (what a module's symbols lack)
+ *   jit      note=        (what the names of code made at run time lack)
  *   rate     index= per_word=              (once, before its first use)
  *   rss      bytes=                        (resident, at the record's time)
  *   process  index= pid= parent= start_us= host= program=    (of a trace made

@@ -35,7 +35,7 @@ alqi_cli_lacks_end(const struct alqi_cli_analysis *a)
 }
 
 /* What weighs most comes first: damage, a missing end, losses, a killed
- * process, events without sense, few samples. */
+ * process, events without sense, names not to be had, few samples. */
 void
 alqi_cli_remarks(const struct alqi_cli_analysis *a, const char *damage,
                  alqi_cli_remark_fn *take, void *arg)
@@ -61,6 +61,8 @@ alqi_cli_remarks(const struct alqi_cli_analysis *a, const char *damage,
                  a->n_strange);
         take(arg, text);
     }
+    for (uint32_t i = 0; i < a->notes.n_jit_notes; i++)
+        take(arg, alqi_cli_names_text(a->names, a->notes.jit_notes[i]));
     if (a->n_allocs > 0 && a->n_allocs < FEW_BLOCKS &&
         alqi_cli_is_sampled(&a->estimator))
         take(arg, "few samples: record with a smaller --interval for firmer "

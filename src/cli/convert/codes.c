@@ -10,9 +10,10 @@
  * last arrival: a module that comes back to its place is the same one, with its
  * codes. code_home binds a code to its module; so keeps .inv.code
  * (wire/code.h). Codes are bare for addresses in no module, or in one that is
- * more than ALQI_CODE_REUSE_MAX above others.  A module beyond the addresses of
- * codes is kept in modules[], but no code is bound to it. Code 2 is the frame
- * of a mapping. */
+ * more than ALQI_CODE_REUSE_MAX above others, and for those in code that the
+ * process made as it ran (jit.h), which code_home binds to its piece
+ * (.inv.made, too). A module beyond the addresses of codes is kept in
+ * modules[], but no code is bound to it. Code 2 is the frame of a mapping. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,10 @@ struct alqi_cli_codes {
     struct alqi_cli_module **latest;
     /* in both */
     size_t n_modules;
-    /* code -> id of the module it was given out for */
+    /* NULL: nothing is known of code made at run time; the caller's */
+    struct alqi_cli_jit *jit;
+    /* code -> id of the module, or number of the piece of jit's, that it was
+     * given out for */
     struct alqi_base_map code_home;
     /* what the last lookup returned; valid until the next one */
     struct alqi_ctf_entry entries[ENTRIES_MAX];
@@ -95,6 +99,12 @@ alqi_cli_codes_drop(struct alqi_cli_codes *c)
     }
     alqi_base_map_clear(&c->code_home);
     free(c);
+}
+
+void
+alqi_cli_codes_use_jit(struct alqi_cli_codes *c, struct alqi_cli_jit *jit)
+{
+    c->jit = jit;
 }
 
 /* The event describes module m again: same range, path and build id. The path
@@ -214,22 +224,54 @@ module_at(const struct alqi_cli_codes *c, uint64_t pc)
     return NULL;
 }
 
+/* The code of an address in no module: of the piece of code over it, if one is
+ * known (.inv.made). The last number is shared by all that come after. */
+static uint64_t
+code_made(struct alqi_cli_codes *c, uint64_t pc, uint64_t time_ns)
+{
+    uint64_t code, piece, home, number = ALQI_CODE_MADE;
+
+    if (c->jit == NULL || !alqi_cli_jit_find(c->jit, pc - 1, time_ns, &piece))
+        return ALQI_CODE_BARE | pc;
+    for (;; number++) {
+        code = ALQI_CODE_BARE | alqi_code_of(pc, number);
+        if (!alqi_base_map_get(&c->code_home, code, &home))
+            return alqi_base_map_put(&c->code_home, code, piece) ? code : 0;
+        if (home == piece || number == ALQI_CODE_REUSE_MAX)
+            return code;
+    }
+}
+
 /* .inv.code */
 uint64_t
-alqi_cli_codes_from(struct alqi_cli_codes *c, uint64_t pc)
+alqi_cli_codes_from(struct alqi_cli_codes *c, uint64_t pc, uint64_t time_ns)
 {
     const struct alqi_cli_module *m = module_at(c, pc);
     uint64_t code, home;
 
     if (!alqi_code_has_room(pc))
         return ALQI_CODE_BEYOND;
-    if (m == NULL || m->reuse > ALQI_CODE_REUSE_MAX)
+    if (m == NULL)
+        return code_made(c, pc, time_ns);
+    if (m->reuse > ALQI_CODE_REUSE_MAX)
         return ALQI_CODE_BARE | pc;
     code = alqi_code_of(pc, m->reuse);
     if (!alqi_base_map_get(&c->code_home, code, &home) &&
         !alqi_base_map_put(&c->code_home, code, m->id))
         return 0;
     return code != 0 ? code : ALQI_CODE_BARE;
+}
+
+static void
+entry_fill(struct alqi_ctf_entry *entry, const struct alqi_symbol_frame *frame)
+{
+    *entry = (struct alqi_ctf_entry){
+        .file = frame->file,
+        .function = frame->function,
+        .line = (int32_t)frame->line,
+        .start_column = (int32_t)frame->column,
+        .end_column = (int32_t)frame->column,
+    };
 }
 
 /* The entry of an address that lies in no module: it shows the bare address, or
@@ -300,6 +342,20 @@ entries_fit(struct alqi_cli_codes *c, size_t n)
     return n - n_dropped;
 }
 
+/* The entry of an address in code made at run time. Its text is bounded. */
+static void
+lookup_made(struct alqi_cli_codes *c, uint64_t code, uint64_t piece,
+            struct alqi_ctf_location *out)
+{
+    struct alqi_symbol_frame frame;
+
+    alqi_cli_jit_frame(c->jit, piece, &frame);
+    entry_fill(&c->entries[0], &frame);
+    if (frame.file[0] == '\0')
+        c->entries[0].file = ALQI_CODE_MADE_MODULE;
+    *out = (struct alqi_ctf_location){code, 1, c->entries};
+}
+
 /* Names of a code, outermost function first. A return address points behind
  * its call, so the symbols are asked for the byte before it; bias turns the
  * address into one of the module's file. */
@@ -322,6 +378,10 @@ alqi_cli_codes_lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
         lookup_unknown(c, code, out);
         return;
     }
+    if (alqi_code_is_made(code)) {
+        lookup_made(c, code, home, out);
+        return;
+    }
     m = c->modules[home];
     address = alqi_code_address(code);
     n = alqi_symbol_resolve(m->symbols, address - 1 - m->bias, &frames);
@@ -330,13 +390,7 @@ alqi_cli_codes_lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
         n = ENTRIES_MAX;
     }
     for (size_t i = 0; i < n; i++)
-        c->entries[i] = (struct alqi_ctf_entry){
-            .file = frames[i].file,
-            .function = frames[i].function,
-            .line = (int32_t)frames[i].line,
-            .start_column = (int32_t)frames[i].column,
-            .end_column = (int32_t)frames[i].column,
-        };
+        entry_fill(&c->entries[i], &frames[i]);
     n = entries_fit(c, n);
     *out = (struct alqi_ctf_location){code, (uint32_t)n, c->entries};
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/convert/jit.h"
 #include "stack/symbol.h"
 #include "wire/ctf.h"
 #include "wire/raw.h"
@@ -39,6 +40,11 @@ struct alqi_cli_codes *alqi_cli_codes_new(struct alqi_symbol_table *symbols,
                                           const char *executable);
 void alqi_cli_codes_drop(struct alqi_cli_codes *codes);
 
+/* Addresses in no module may be of this code from now on; it outlives the
+ * codes. */
+void alqi_cli_codes_use_jit(struct alqi_cli_codes *codes,
+                            struct alqi_cli_jit *jit);
+
 /* A module is there from now on.  *out is the new one, or NULL when it has been
  * at its place before; false when there is no memory. */
 bool alqi_cli_codes_module(struct alqi_cli_codes *codes,
@@ -49,9 +55,11 @@ bool alqi_cli_codes_module(struct alqi_cli_codes *codes,
 const struct alqi_cli_module *
 alqi_cli_codes_module_at(const struct alqi_cli_codes *codes, uint32_t id);
 
-/* The code of a return address now; 0 when there is no memory.  Of one that
- * codes have no room for it is ALQI_CODE_BEYOND. */
-uint64_t alqi_cli_codes_from(struct alqi_cli_codes *codes, uint64_t pc);
+/* The code of a return address by the modules of now, and by the code that the
+ * process had made by that time (CLOCK_MONOTONIC); 0 when there is no memory.
+ * Of an address that codes have no room for it is ALQI_CODE_BEYOND. */
+uint64_t alqi_cli_codes_from(struct alqi_cli_codes *codes, uint64_t pc,
+                             uint64_t time_ns);
 
 /* As alqi_ctf_lookup_fn; arg is the codes. */
 void alqi_cli_codes_lookup(void *arg, uint64_t code,

@@ -82,7 +82,7 @@ no_code_is_of_two_modules(void **state)
         uint64_t code;
 
         assert_non_null(load(i));
-        code = alqi_cli_codes_from(codes, PC);
+        code = alqi_cli_codes_from(codes, PC, 0);
         if (!is_named(code, i) && !is_unknown(code))
             fail_msg("the code of module %u has the name of another", i);
         n_named += is_named(code, i);
@@ -101,7 +101,7 @@ a_module_that_comes_back_has_its_codes(void **state)
         uint64_t code;
 
         assert_true((load(i % 2) != NULL) == (i < 2));
-        code = alqi_cli_codes_from(codes, PC);
+        code = alqi_cli_codes_from(codes, PC, 0);
         assert_true(is_named(code, i % 2));
         if (i < 2)
             first[i] = code;

@@ -74,8 +74,8 @@ each_bit_of_an_address_counts(void **state)
     (void)state;
     load("/nowhere/low", LOW);
     load("/nowhere/high", HIGH);
-    low = alqi_cli_codes_from(codes, LOW + 0x123);
-    high = alqi_cli_codes_from(codes, HIGH + 0x123);
+    low = alqi_cli_codes_from(codes, LOW + 0x123, 0);
+    high = alqi_cli_codes_from(codes, HIGH + 0x123, 0);
     assert_int_equal(low, LOW + 0x123);
     assert_int_equal(high, HIGH + 0x123);
     assert_string_equal(function_of(low), "low+0x122");
@@ -89,9 +89,9 @@ a_place_that_is_used_again_has_new_codes(void **state)
 
     (void)state;
     load("/nowhere/first", HIGH);
-    first = alqi_cli_codes_from(codes, HIGH + 8);
+    first = alqi_cli_codes_from(codes, HIGH + 8, 0);
     load("/nowhere/second", HIGH);
-    second = alqi_cli_codes_from(codes, HIGH + 8);
+    second = alqi_cli_codes_from(codes, HIGH + 8, 0);
     assert_int_not_equal(first, second);
     assert_string_equal(function_of(first), "first+0x7");
     assert_string_equal(function_of(second), "second+0x7");
@@ -100,11 +100,11 @@ a_place_that_is_used_again_has_new_codes(void **state)
 static void
 an_address_of_no_module_keeps_its_bits(void **state)
 {
-    uint64_t code = alqi_cli_codes_from(codes, HIGH + 5);
+    uint64_t code = alqi_cli_codes_from(codes, HIGH + 5, 0);
 
     (void)state;
     assert_string_equal(function_of(code), "[unknown]+0xaaaac0000005");
-    assert_int_not_equal(code, alqi_cli_codes_from(codes, LOW + 5));
+    assert_int_not_equal(code, alqi_cli_codes_from(codes, LOW + 5, 0));
 }
 
 /* A code has no room for such an address: the frame says so, and is not taken
@@ -117,10 +117,10 @@ an_address_beyond_says_so(void **state)
     (void)state;
     load("/nowhere/low", LOW);
     load("/nowhere/beyond", LOW + beyond);
-    code = alqi_cli_codes_from(codes, LOW + beyond + 8);
-    assert_int_not_equal(code, alqi_cli_codes_from(codes, LOW + 8));
+    code = alqi_cli_codes_from(codes, LOW + beyond + 8, 0);
+    assert_int_not_equal(code, alqi_cli_codes_from(codes, LOW + 8, 0));
     assert_string_equal(function_of(code), "[address beyond 48 bits]");
-    assert_int_equal(code, alqi_cli_codes_from(codes, UINT64_MAX));
+    assert_int_equal(code, alqi_cli_codes_from(codes, UINT64_MAX, 0));
 }
 
 int

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "cli/convert/codes.h"
 #include "cli/convert/exact.h"
+#include "cli/convert/jit.h"
 
 struct alqi_cli_convert_result;
 struct alqi_cli_exact_writer;
@@ -26,6 +27,8 @@ struct alqi_cli_conversion {
     bool has_merged;
     /* modules and location codes; owned */
     struct alqi_cli_codes *codes;
+    /* code that the process made as it ran; owned */
+    struct alqi_cli_jit *jit;
     /* the trace; owned; NULL until the conversion is open */
     struct alqi_ctf_writer *writer;
     /* the caller's counts; both files add to them */
@@ -95,7 +98,8 @@ alqi_cli_conversion_module(struct alqi_cli_conversion *conversion,
 /* The command line, word by word. */
 enum alq_status
 alqi_cli_conversion_cmdline(struct alqi_cli_conversion *conversion);
-/* One record for each module whose symbols lack something. */
+/* One record for each module whose symbols lack something, and for each file
+ * of code made at run time that does. */
 enum alq_status
 alqi_cli_conversion_symbols(struct alqi_cli_conversion *conversion,
                             uint64_t time_ns);

@@ -112,7 +112,8 @@ stack_fill(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m,
            uint32_t *n_codes)
 {
     for (uint32_t i = 0; i < m->n_frames; i++) {
-        c->stack[i] = alqi_cli_codes_from(c->codes, m->frames[i]);
+        c->stack[i] =
+            alqi_cli_codes_from(c->codes, m->frames[i], m->event->time_ns);
         if (c->stack[i] == 0)
             return false;
     }
@@ -270,6 +271,7 @@ alqi_cli_conversion_more(struct alqi_cli_conversion *c)
 {
     if (!alqi_cli_merge_more(c->merge))
         return ALQ_ENOMEM;
+    alqi_cli_jit_read(c->jit);
     return c->exact != NULL ? alqi_cli_exact_writer_more(c)
                             : alqi_cli_exact_writer_open(c, c->recording);
 }
@@ -340,6 +342,7 @@ alqi_cli_conversion_close(struct alqi_cli_conversion *c)
         status = alqi_ctf_writer_close(c->writer);
     alqi_cli_merge_drop(c->merge);
     alqi_cli_codes_drop(c->codes);
+    alqi_cli_jit_drop(c->jit);
     alqi_base_map_clear(&c->live);
     alqi_base_map_clear(&c->early);
     alqi_base_map_clear(&c->rates);
@@ -375,8 +378,12 @@ alqi_cli_conversion_open(const struct alqi_cli_recording *recording,
     c->most_rate = c->rate = alqi_cli_recording_most_rate(recording);
     c->merge = alqi_cli_merge_open(recording);
     c->codes = alqi_cli_codes_new(symbols, c->header->executable);
-    if (c->merge != NULL && c->codes != NULL)
+    c->jit = alqi_cli_jit_new(recording);
+    if (c->merge != NULL && c->codes != NULL && c->jit != NULL) {
+        alqi_cli_jit_read(c->jit);
+        alqi_cli_codes_use_jit(c->codes, c->jit);
         status = alqi_cli_exact_writer_open(c, recording);
+    }
     if (status == ALQ_OK)
         status = writer_open(c, packet, packet_arg);
     if (status == ALQ_OK)

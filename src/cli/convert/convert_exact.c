@@ -164,7 +164,8 @@ code_find(struct alqi_cli_conversion *c, uint32_t node)
 
     if (status != ALQ_OK)
         return status;
-    w->codes[node] = alqi_cli_codes_from(c->codes, w->nodes[node].pc);
+    w->codes[node] =
+        alqi_cli_codes_from(c->codes, w->nodes[node].pc, c->last_event_ns);
     return w->codes[node] != 0 ? ALQ_OK : ALQ_ENOMEM;
 }
 

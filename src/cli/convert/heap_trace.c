@@ -244,7 +244,7 @@ lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
         alqi_ctf_reader_location(w->reader, code);
     bool is_address = alqi_code_has_room(code);
 
-    if (is_address && alqi_cli_codes_from(w->codes, code) == code) {
+    if (is_address && alqi_cli_codes_from(w->codes, code, 0) == code) {
         alqi_cli_codes_lookup(w->codes, code, out);
         /* module+offset: what the process knew is no less */
         if (out->n_entries > 0 &&

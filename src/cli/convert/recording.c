@@ -245,6 +245,20 @@ alqi_cli_recording_moment_ns(const struct alqi_cli_recording *r)
     return r->moment_ns != 0 ? r->moment_ns : UINT64_MAX;
 }
 
+uid_t
+alqi_cli_recording_owner(const struct alqi_cli_recording *r)
+{
+    struct stat st;
+
+    return fstat(r->fd, &st) == 0 ? st.st_uid : (uid_t)-1;
+}
+
+pid_t
+alqi_cli_recording_pid(const struct alqi_cli_recording *r)
+{
+    return r->pid;
+}
+
 /* Process numbers are reused, so the start time must be the recorded one
  * too. */
 bool

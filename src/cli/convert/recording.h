@@ -33,6 +33,11 @@ const struct alqi_raw_header *
 alqi_cli_recording_header(const struct alqi_cli_recording *recording);
 /* The largest rate of any allocation in it, samples per word. */
 double alqi_cli_recording_most_rate(const struct alqi_cli_recording *recording);
+/* The user whose process wrote it: the file's owner. */
+uid_t alqi_cli_recording_owner(const struct alqi_cli_recording *recording);
+/* The writer's number, as it is known here: the header's until grow has been
+ * told another. */
+pid_t alqi_cli_recording_pid(const struct alqi_cli_recording *recording);
 /* Whether the process that writes it is there still. */
 bool alqi_cli_recording_is_live(const struct alqi_cli_recording *recording);
 /* As alqi_cli_recording_is_live, where the process has another number here

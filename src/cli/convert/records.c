@@ -93,6 +93,27 @@ alqi_cli_conversion_module(struct alqi_cli_conversion *c,
     return module != NULL ? side_module(c, e->time_ns, module) : ALQ_OK;
 }
 
+/* What is said of the files that name code made at run time. */
+static enum alq_status
+side_jit(struct alqi_cli_conversion *c, uint64_t time_ns)
+{
+    struct alqi_side_writer side = side_at(c, time_ns);
+    enum alq_status status = ALQ_OK;
+    char text[ALQI_SIDE_LINE_BYTES];
+    const char *note;
+
+    for (unsigned i = 0;
+         status == ALQ_OK && (note = alqi_cli_jit_note(c->jit, i)) != NULL;
+         i++) {
+        struct alqi_side_line line = ALQI_SIDE_LINE_IN(text);
+
+        alqi_side_text(&line, NULL, "jit");
+        alqi_side_text(&line, "note", note);
+        status = alqi_side_write_line(&side, text);
+    }
+    return status;
+}
+
 /* Symbols are opened as frames are resolved, so the notes are complete only at
  * the end. */
 enum alq_status
@@ -110,7 +131,7 @@ alqi_cli_conversion_symbols(struct alqi_cli_conversion *c, uint64_t time_ns)
         if (note != NULL)
             status = alqi_side_write_symbols(&side, m->id, note);
     }
-    return status;
+    return status == ALQ_OK ? side_jit(c, time_ns) : status;
 }
 
 /* The header holds the words with their NULs,

@@ -18,6 +18,7 @@
 #include "cli/read/names.h"
 #include "cli/tool/text.h"
 #include "stack/symbol_elf_names.h"
+#include "wire/code.h"
 
 enum { TEXT_MAX = 2048, TEXT_BLOCK_BYTES = 65536 };
 
@@ -172,10 +173,13 @@ alqi_cli_names_add_module(struct alqi_cli_names *names, uint64_t start,
     m->name = alqi_cli_names_intern(names, alqi_base_file_name(path));
 }
 
-/* Base name of the module that the code lies in, the latest one first. */
+/* Base name of the module that the code lies in, the latest one first; of code
+ * made at run time a word. */
 static uint32_t
-module_name(const struct alqi_cli_names *names, uint64_t code)
+module_name(struct alqi_cli_names *names, uint64_t code)
 {
+    if (alqi_code_is_made(code))
+        return alqi_cli_names_intern(names, ALQI_CODE_MADE_MODULE);
     for (uint32_t i = names->n_modules; i-- > 0;)
         if (code > names->modules[i].start && code <= names->modules[i].end)
             return names->modules[i].name;

@@ -253,6 +253,13 @@ take_symbols(struct alqi_cli_notes *notes, const char *line)
     notes->modules[id].is_bare = true;
 }
 
+static void
+take_jit(struct alqi_cli_notes *notes, const char *line)
+{
+    if (notes->n_jit_notes < ALQI_CLI_JIT_NOTES_MAX)
+        notes->jit_notes[notes->n_jit_notes++] = name(notes, line, "note");
+}
+
 /* The worse of two endings: one was killed, else one runs, else b. */
 static uint32_t
 ended_of(struct alqi_cli_notes *notes, uint32_t a, uint32_t b)
@@ -339,10 +346,10 @@ take_text(struct alqi_cli_notes *notes, const char *line)
         const char *word;
         void (*take)(struct alqi_cli_notes *notes, const char *line);
     } kinds[] = {{"thread", take_thread},   {"module", take_module},
-                 {"symbols", take_symbols}, {"rate", take_rate},
-                 {"rss", take_rss},         {"end", take_end},
-                 {"cmdline", take_cmdline}, {"process", take_process},
-                 {"gone", take_gone}};
+                 {"symbols", take_symbols}, {"jit", take_jit},
+                 {"rate", take_rate},       {"rss", take_rss},
+                 {"end", take_end},         {"cmdline", take_cmdline},
+                 {"process", take_process}, {"gone", take_gone}};
     size_t n = strcspn(line, " ");
 
     for (size_t i = 0; i < ALQI_COUNT_OF(kinds); i++)

@@ -82,6 +82,9 @@ struct alqi_cli_counter {
 
 extern const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS];
 
+/* Notes on code made at run time that are kept; one process has two at most. */
+enum { ALQI_CLI_JIT_NOTES_MAX = 8 };
+
 /* All that the side records have said so far. */
 struct alqi_cli_notes {
     /* the caller's; outlives the notes */
@@ -103,6 +106,9 @@ struct alqi_cli_notes {
     /* in order of arrival: index is the module's id */
     struct alqi_cli_module_note *modules;
     uint32_t n_modules;
+    /* numbers of texts: what the names of code made at run time lack */
+    uint32_t jit_notes[ALQI_CLI_JIT_NOTES_MAX];
+    uint32_t n_jit_notes;
     /* index of the thread whose allocations follow */
     uint64_t thread;
     /* its row in threads; valid if has_thread */

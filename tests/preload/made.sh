@@ -1,0 +1,55 @@
+#!/bin/bash
+# made.sh -- code that a program makes as it runs: its frames have names, and
+# stacks go through it down to _start
+#
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
+
+made=$build/test/made
+cd "$work" || exit 1
+export ALIQUOT_DEBUG_PATH=/nowhere
+
+# record HOW...: the stacks of the blocks of the made code, outermost first, in
+# `stacks`, one a line, and the report in `report.txt`
+record() {
+    "$aliquot" record -q -f --exact -o it.ctf -- "$made" "$@" </dev/null
+    equal "$*: exit status" $? 0
+    pid=$("$aliquot" info it.ctf | awk '$1 == "pid" { print $2 }')
+    "$aliquot" export --format=folded -f -o folded it.ctf
+    grep -F 'main;' folded >stacks
+    "$aliquot" report it.ctf >report.txt
+    rm -f /tmp/perf-"$pid".map{,.real} /tmp/jit-"$pid".dump
+}
+
+for how in map map0x; do
+    record $how
+    contains "$how: stack" "$(cat stacks)" \
+        'run;outer with a blank;JS:*inner 100000'
+    contains "$how: from the first frame on" "$(cat stacks)" '_start;'
+    contains "$how: file and line" "$(cat report.txt)" 'it.js:7'
+    contains "$how: what makes no sense" "$(cat report.txt)" 'entries without sense: 1'
+done
+"$aliquot" script it.ctf >script.txt
+contains "the module" "$(cat script.txt)" '[jit]'
+"$aliquot" info it.ctf >info.txt
+case $(cat info.txt) in
+*incomplete*) fail "stacks end early: $(cat info.txt)" ;;
+*) pass ;;
+esac
+
+record
+contains "without a list" "$(cat stacks)" 'run;[unknown]+0x'
+
+record link
+contains "a symbolic link: stack" "$(cat stacks)" 'run;[unknown]+0x'
+contains "a symbolic link: said" "$(cat report.txt)" 'it is a symbolic link'
+
+if [ "$(id -u)" = 0 ]; then
+    record other
+    contains "another user's: stack" "$(cat stacks)" 'run;[unknown]+0x'
+    contains "another user's: said" "$(cat report.txt)" 'it belongs to another user'
+else
+    echo "skipped: a map of another user: not root"
+fi
+
+finish
