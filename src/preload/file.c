@@ -327,6 +327,7 @@ header_fill(struct alqi_raw_header *h, const char *executable, uint32_t flags)
     gethostname(h->host, sizeof h->host - 1);
     h->n_cmdline_bytes = (uint32_t)file_slurp("/proc/self/cmdline", h->cmdline,
                                               sizeof h->cmdline);
+    alqi_preload_jit_tell(h);
     atomic_fetch_or(&h->flags, flags);
     /* Last: a file with the magic is a recording. */
     memcpy(h->magic, ALQI_RAW_MAGIC, sizeof h->magic);

@@ -10,7 +10,7 @@
  * .inv.own   What this library maps for itself is not the program's: it is
  *            neither tried nor counted as dropped.
  *
- * Off, each call is one test and a jump. */
+ * Off, each call is a few tests and the system call. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -92,6 +92,19 @@ untrack_mapping(void *at)
         alqi_preload_untrack(at);
 }
 
+/* As map_call; a file that is mapped as code may list such code (jit.c). */
+static void *
+map_noted(void *at, size_t n, int protection, int flags, int fd, off_t offset)
+{
+    void *p = map_call(at, n, protection, flags, fd, offset);
+
+    if (ALQI_UNLIKELY((protection & PROT_EXEC) != 0 &&
+                      (flags & MAP_ANONYMOUS) == 0) &&
+        p != MAP_FAILED)
+        alqi_preload_jit_mapped(fd);
+    return p;
+}
+
 /* A mapping whose caller is tracked.  MAP_FIXED may replace a mapping at `at`,
  * which is untracked first. */
 static ALQI_NOINLINE void *
@@ -102,7 +115,7 @@ map_tracked(void *at, size_t n, int protection, int flags, int fd, off_t offset,
 
     if ((flags & MAP_FIXED) != 0)
         untrack_mapping(at);
-    p = map_call(at, n, protection, flags, fd, offset);
+    p = map_noted(at, n, protection, flags, fd, offset);
     if (is_block(p, flags, caller))
         try_mapping(p, n);
     return p;
@@ -112,7 +125,7 @@ ALQI_EXPORT void *
 mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
 {
     if (!is_tracked(__builtin_return_address(0)))
-        return map_call(at, n, protection, flags, fd, offset);
+        return map_noted(at, n, protection, flags, fd, offset);
     return map_tracked(at, n, protection, flags, fd, offset,
                        __builtin_return_address(0));
 }
@@ -121,7 +134,7 @@ ALQI_EXPORT void *
 mmap64(void *at, size_t n, int protection, int flags, int fd, off64_t offset)
 {
     if (!is_tracked(__builtin_return_address(0)))
-        return map_call(at, n, protection, flags, fd, (off_t)offset);
+        return map_noted(at, n, protection, flags, fd, (off_t)offset);
     return map_tracked(at, n, protection, flags, fd, (off_t)offset,
                        __builtin_return_address(0));
 }

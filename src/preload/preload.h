@@ -401,6 +401,14 @@ uint32_t alqi_preload_recorder_n_modules(void);
 /* The exact mode's tables are full: sample from here on, and log it. */
 void alqi_preload_recorder_take_over(void);
 
+/* ---- code made at run time (jit.c) ----------------------------------------
+ */
+
+/* The process has mapped that file as code. */
+void alqi_preload_jit_mapped(int fd);
+/* Writes what is known of such files into a new header. */
+void alqi_preload_jit_tell(struct alqi_raw_header *header);
+
 /* ---- thread names and resident memory (poll.c) -----------------------------
  */
 

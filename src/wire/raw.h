@@ -36,6 +36,7 @@ enum {
     ALQI_RAW_NAMED_FRAMES = 4096,
     ALQI_RAW_NAMED_MAX = 512, /* of one chunk */
     ALQI_RAW_TEXT_BYTES_MAX = 4000,
+    ALQI_RAW_JIT_DUMP_BYTES = 1024,
     ALQI_RAW_EVENT_BYTES_MAX = 64 + 10 * ALQI_RAW_FRAMES_MAX
 };
 
@@ -122,6 +123,10 @@ struct alqi_raw_header {
     char host[64];
     char cmdline[ALQI_RAW_TEXT_BYTES_MAX]; /* NUL-separated */
     struct alqi_raw_limit limits[ALQI_RAW_LIMITS];
+    /* The file of code made at run time that the process mapped (jitdump), its
+     * absolute path, valid once the word before it is not 0. */
+    _Atomic(uint32_t) has_jit_dump;
+    char jit_dump[ALQI_RAW_JIT_DUMP_BYTES];
 };
 
 _Static_assert(sizeof(struct alqi_raw_header) <= ALQI_RAW_HEADER_BYTES,

@@ -2,6 +2,7 @@
  *
  * usage: made HOW...
  *
+ *   plain     list nothing
  *   map       list the code in /tmp/perf-PID.map
  *   map0x     the same, the numbers with 0x
  *   link      the same, but the map is a symbolic link to a file of that name
@@ -235,11 +236,10 @@ main(int argc, char **argv)
         else if (strstr(argv[i], "dump") != NULL)
             run_dumped(argv[i]);
         else {
-            map_list(argv[i]);
+            if (strcmp(argv[i], "plain") != 0)
+                map_list(argv[i]);
             run(0, 1);
         }
     }
-    if (argc == 1)
-        run(0, 1);
     return 0;
 }

@@ -9,11 +9,13 @@ made=$build/test/made
 cd "$work" || exit 1
 export ALIQUOT_DEBUG_PATH=/nowhere
 
-# record HOW...: the stacks of the blocks of the made code, outermost first, in
+# record HOW [OPTION...]: the stacks of the blocks of the made code, outermost first, in
 # `stacks`, one a line, and the report in `report.txt`
 record() {
-    "$aliquot" record -q -f --exact -o it.ctf -- "$made" "$@" </dev/null
-    equal "$*: exit status" $? 0
+    local how=$1
+    shift
+    "$aliquot" record -q -f "${@:---exact}" -o it.ctf -- "$made" $how </dev/null
+    equal "$how: exit status" $? 0
     pid=$("$aliquot" info it.ctf | awk '$1 == "pid" { print $2 }')
     "$aliquot" export --format=folded -f -o folded it.ctf
     grep -F 'main;' folded >stacks
@@ -37,7 +39,7 @@ case $(cat info.txt) in
 *) pass ;;
 esac
 
-record
+record plain
 contains "without a list" "$(cat stacks)" 'run;[unknown]+0x'
 
 record link
@@ -50,6 +52,38 @@ if [ "$(id -u)" = 0 ]; then
     contains "another user's: said" "$(cat report.txt)" 'it belongs to another user'
 else
     echo "skipped: a map of another user: not root"
+fi
+
+# A dump has times: the same place has two names, one after the other. Samples
+# have times, blocks recorded exactly have not; an interval of 8 bytes samples
+# every block.
+for how in dump tmpdump; do
+    record $how --interval=8
+    contains "$how: at first" "$(cat stacks)" 'run;outer;first 100000'
+    contains "$how: then" "$(cat stacks)" 'run;outer;second 100000'
+    contains "$how: from the first frame on" "$(cat stacks)" '_start;'
+    equal "$how: remarks" "$(grep '^!' report.txt)" ''
+    rm -f jit-*.dump
+done
+
+# The recorder is elsewhere, or the process is: its own /tmp counts.
+if unshare -m true 2>/dev/null; then
+    mkfifo go
+    mkfifo go
+    here=$(mktemp -d -p "$build/test")
+    trap 'rm -rf "$work" "$here"' EXIT
+    unshare -m sh -c 'mount -t tmpfs none /tmp && exec "$@"' sh \
+        env ALIQUOT="exact=1,out=$here/it.alqraw" \
+        LD_PRELOAD="$build/lib/libaliquot-preload.so" \
+        "$made" map wait <go &
+    exec 3>go
+    await "elsewhere: the stack" sh -c '
+        "$1" report "$2" 2>/dev/null | grep -qF "JS:*inner"' sh \
+        "$aliquot" "$here"/it.alqraw
+    exec 3>&-
+    wait $!
+else
+    echo "skipped: a map in another mount namespace: unshare -m is denied"
 fi
 
 finish

@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "base/file_name.h"
 #include "cli/convert/jit.h"
 #include "stack/symbol_jit.h"
 
@@ -235,23 +234,15 @@ file_read(const struct alqi_cli_jit *jit, struct file *f, bool is_dump)
 void
 alqi_cli_jit_read(struct alqi_cli_jit *jit)
 {
+    const struct alqi_raw_header *h = alqi_cli_recording_header(jit->recording);
+
+    if (jit->files[DUMP].fd < 0 && h->has_jit_dump != 0)
+        snprintf(jit->files[DUMP].path, sizeof jit->files[DUMP].path, "%s",
+                 h->jit_dump);
     for (unsigned i = 0; i < FILES; i++) {
         file_find(jit, &jit->files[i]);
         file_read(jit, &jit->files[i], i == DUMP);
     }
-}
-
-/* The first path stands. */
-void
-alqi_cli_jit_mapped(struct alqi_cli_jit *jit, const char *path)
-{
-    struct file *f = &jit->files[DUMP];
-
-    if (strcmp(alqi_base_file_name(path), alqi_base_file_name(f->path)) != 0 ||
-        f->fd >= 0)
-        return;
-    snprintf(f->path, sizeof f->path, "%s", path);
-    alqi_cli_jit_read(jit);
 }
 
 /* ---- answers ------------------------------------------------------------- */

@@ -1,9 +1,10 @@
 /* jit.h -- the code that a recorded process made as it ran, and its names
  *
- * Found as the recording is converted: /tmp/perf-PID.map and jit-PID.dump, in
- * the mount namespace of the process while it lives, else in this one. A file
- * counts only if it is a regular one of the process's user, reached by no
- * symbolic link; what is refused is said. */
+ * Found as the recording is converted: /tmp/perf-PID.map, and jit-PID.dump in
+ * /tmp or where the process mapped it, in the mount namespace of the process
+ * while it lives, else in this one. A file counts only if it is a regular one
+ * of the process's user, reached by no symbolic link; what is refused is said.
+ */
 #ifndef ALQI_CLI_CONVERT_JIT_H
 #define ALQI_CLI_CONVERT_JIT_H
 
@@ -22,9 +23,6 @@ void alqi_cli_jit_drop(struct alqi_cli_jit *jit);
 
 /* Takes in what the files have got since the last time. */
 void alqi_cli_jit_read(struct alqi_cli_jit *jit);
-
-/* The process has mapped a file of that path: a jitdump says so where it is. */
-void alqi_cli_jit_mapped(struct alqi_cli_jit *jit, const char *path);
 
 /* Finds the piece of code over an address (a return address less 1) at a time
  * of CLOCK_MONOTONIC. *piece tells it from all others. */

@@ -137,6 +137,7 @@ recording_map(struct alqi_cli_recording *r, const char *path)
         return why;
     r->header.executable[sizeof r->header.executable - 1] = '\0';
     r->header.host[sizeof r->header.host - 1] = '\0';
+    r->header.jit_dump[sizeof r->header.jit_dump - 1] = '\0';
     r->pid = (pid_t)r->header.pid;
     if ((r->header.flags & ALQI_RAW_IS_EXACT) != 0 && !freeze(r, r->fd))
         return strerror(errno);
@@ -178,6 +179,8 @@ header_renew(struct alqi_cli_recording *r)
     memcpy(&now, r->bytes, sizeof now);
     h->flags = now.flags;
     h->most_rate_bits = now.most_rate_bits;
+    h->has_jit_dump = now.has_jit_dump;
+    memcpy(h->jit_dump, now.jit_dump, sizeof h->jit_dump - 1);
     for (unsigned i = 0; i < ALQI_RAW_COUNTERS; i++)
         h->counters[i] = now.counters[i];
 }
