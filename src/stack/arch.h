@@ -7,6 +7,7 @@
  *   alqi_arch_usual_ra()        where compilers save it
  *   alqi_arch_live_register()   one that calls preserve, as it is now
  *   alqi_arch_is_sigreturn()    code bytes that can only be rt_sigreturn
+ *   alqi_arch_returns_at()      how far off that is in code that only returns
  *   alqi_arch_saved_at()        where a signal frame keeps a register */
 #ifndef ALQI_STACK_ARCH_H
 #define ALQI_STACK_ARCH_H

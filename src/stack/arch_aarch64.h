@@ -20,6 +20,7 @@ enum {
     ALQI_ARCH_RA_IS_PUSHED = 0,
     ALQI_ARCH_SIGRETURN_BYTES = 8,
     ALQI_ARCH_SIGRETURN_CALL = 4, /* where its system call begins */
+    ALQI_ARCH_RETURN_BYTES = 4,
     ALQI_ARCH_CALL_BYTES = 4,
     ALQI_ARCH_SIGINFO_BYTES = 128
 };
@@ -100,6 +101,14 @@ alqi_arch_is_call(const uint8_t *end)
 
     memcpy(&code, end - sizeof code, sizeof code);
     return code >> 26 == 0x25 || (code & 0xFEFFF000) == 0xD63F0000;
+}
+
+/* As on x86-64; here the return address is in a register by then. */
+static inline int
+alqi_arch_returns_at(const uint8_t *code)
+{
+    (void)code;
+    return -1;
 }
 
 /* Offset from the trampoline's stack pointer; negative when not saved. */

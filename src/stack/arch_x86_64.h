@@ -18,6 +18,7 @@ enum {
     ALQI_ARCH_RA_IS_PUSHED = 1,
     ALQI_ARCH_SIGRETURN_BYTES = 9,
     ALQI_ARCH_SIGRETURN_CALL = 7, /* where its system call begins */
+    ALQI_ARCH_RETURN_BYTES = 5,   /* add, ret */
     ALQI_ARCH_CALL_BYTES = 7      /* of the longest call, but for prefixes */
 };
 
@@ -90,6 +91,19 @@ alqi_arch_is_call(const uint8_t *end)
             return true;
     }
     return false;
+}
+
+/* How far above sp the return address lies if all that the code still does is
+ * to return; negative: it does more. `code` holds ALQI_ARCH_RETURN_BYTES. */
+static inline int
+alqi_arch_returns_at(const uint8_t *code)
+{
+    if (code[0] == 0xC3)
+        return 0;
+    if (code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xC4 &&
+        code[3] < 0x80 && code[3] % 8 == 0 && code[4] == 0xC3)
+        return code[3]; /* add $n, %rsp; ret */
+    return -1;
 }
 
 /* Offset from the trampoline's stack pointer; negative when not saved. */

@@ -1,10 +1,11 @@
 /* unwind_step.c -- one frame to its caller, for every kind of rule
  *
  * REGISTER, SIGNAL, COMPLEX and END do what CFI says.  NONE follows the frame
- * pointer, or knows a call through a null pointer and the linker's entry.
+ * pointer, or the instructions of code that has only to return, or knows a call
+ * through a null pointer and the linker's entry.
  *
- * Keeps .inv.grow, .inv.chain and .inv.entry; reads the stack by .inv.read
- * only, through alqi_stack_peek and alqi_stack_make_readable. */
+ * Keeps .inv.grow, .inv.chain, .inv.returns and .inv.entry; reads the stack by
+ * .inv.read only, through alqi_stack_peek and alqi_stack_make_readable. */
 #include "stack/dwarf_expr.h"
 #include "stack/elf_module.h"
 #include "stack/unwind_walk.h"
@@ -240,42 +241,6 @@ has_rule(struct alqi_stack_walk *w, uintptr_t ra)
            alqi_stack_walk_rule(w, ra - 1)->kind != ALQI_STACK_KIND_NONE;
 }
 
-/* Code without information, generated at run time perhaps: one step along
- * the frame pointer.  It must lead to code that has information, or to the
- * instruction behind a call (.inv.chain). */
-enum alqi_stack_outcome
-alqi_stack_step_unknown(struct alqi_stack_walk *w,
-                        struct alqi_stack_frame *frame)
-{
-    uint64_t cfa, ra, fp = w->fp;
-
-    if (null_call(w, &cfa, &ra)) {
-        ra = alqi_arch_code_address(ra);
-        if (!has_rule(w, ra))
-            return lost(w, frame);
-        frame->ra_at = cfa;
-        return alqi_stack_walk_return(w, cfa, fp, ra);
-    }
-    if (fp == 0 && alqi_stack_module_is_entry(w->key)) {
-        frame->ra_at = w->sp;
-        return ALQI_STACK_DONE;
-    }
-    if (!is_on_a_stack(w) || !alqi_stack_peek(w->cache, w->fp + 8, 8, &ra) ||
-        !alqi_stack_peek(w->cache, w->fp, 8, &fp))
-        return lost(w, frame);
-    cfa = w->fp + 16;
-    ra = alqi_arch_code_address(ra);
-    if (!is_after_call(w, ra) && !has_rule(w, ra) &&
-        !is_made_nearby(w, ra, fp)) {
-        if (fp != 0)
-            return lost(w, frame);
-        frame->ra_at = w->sp;
-        return ALQI_STACK_DONE; /* the chain's end, as the ABI marks it */
-    }
-    frame->ra_at = cfa;
-    return alqi_stack_walk_return(w, cfa, fp, ra);
-}
-
 /* CFA = register + offset: by far the most frames.  The frame is plain if its
  * rule fits into a cache word and it reads between the CFAs only
  * (.inv.within). */
@@ -304,6 +269,69 @@ step_register(struct alqi_stack_walk *w, const struct alqi_stack_rule *r,
         fp = alqi_stack_word(fp_at);
     return alqi_stack_walk_return(
         w, cfa, fp, alqi_arch_code_address(alqi_stack_word(ra_at)));
+}
+
+/* Code made at run time that was called, and has nothing left to do but to
+ * return: its instructions are as good as tables (.inv.returns). */
+static bool
+is_returning(struct alqi_stack_walk *w, struct alqi_stack_rule *rule)
+{
+    uint64_t code, ra;
+    int at;
+
+    if (w->is_exact || is_of_module(w->key) ||
+        !alqi_stack_peek(w->cache, w->key + 1, ALQI_ARCH_RETURN_BYTES, &code))
+        return false;
+    at = alqi_arch_returns_at((const uint8_t *)&code);
+    if (at < 0 || !alqi_stack_peek(w->cache, w->sp + (unsigned)at, 8, &ra))
+        return false;
+    ra = alqi_arch_code_address(ra);
+    *rule = (struct alqi_stack_rule){
+        .kind = ALQI_STACK_KIND_REGISTER,
+        .cfa_reg = ALQI_ARCH_SP,
+        .cfa_offset = at + 8,
+        .ra_offset = -8,
+    };
+    return is_after_call(w, ra) || has_rule(w, ra);
+}
+
+/* Code without information, generated at run time perhaps: one step along
+ * the frame pointer.  It must lead to code that has information, or to the
+ * instruction behind a call (.inv.chain). */
+enum alqi_stack_outcome
+alqi_stack_step_unknown(struct alqi_stack_walk *w,
+                        struct alqi_stack_frame *frame)
+{
+    uint64_t cfa, ra, fp = w->fp;
+    struct alqi_stack_rule rule;
+
+    if (null_call(w, &cfa, &ra)) {
+        ra = alqi_arch_code_address(ra);
+        if (!has_rule(w, ra))
+            return lost(w, frame);
+        frame->ra_at = cfa;
+        return alqi_stack_walk_return(w, cfa, fp, ra);
+    }
+    if (is_returning(w, &rule))
+        return step_register(w, &rule, frame);
+    if (fp == 0 && alqi_stack_module_is_entry(w->key)) {
+        frame->ra_at = w->sp;
+        return ALQI_STACK_DONE;
+    }
+    if (!is_on_a_stack(w) || !alqi_stack_peek(w->cache, w->fp + 8, 8, &ra) ||
+        !alqi_stack_peek(w->cache, w->fp, 8, &fp))
+        return lost(w, frame);
+    cfa = w->fp + 16;
+    ra = alqi_arch_code_address(ra);
+    if (!is_after_call(w, ra) && !has_rule(w, ra) &&
+        !is_made_nearby(w, ra, fp)) {
+        if (fp != 0)
+            return lost(w, frame);
+        frame->ra_at = w->sp;
+        return ALQI_STACK_DONE; /* the chain's end, as the ABI marks it */
+    }
+    frame->ra_at = cfa;
+    return alqi_stack_walk_return(w, cfa, fp, ra);
 }
 
 enum alqi_stack_outcome

@@ -5,11 +5,13 @@
  *   plain     list nothing
  *   map       list the code in /tmp/perf-PID.map
  *   map0x     the same, the numbers with 0x
- *   link      the same, but the map is a symbolic link to a file of that name
- *             with .real behind
+ *   lean      as map; the code has no frame pointer, but moves the stack
+ * pointer before its only call and back behind it, as that of CPython link the
+ * same, but the map is a symbolic link to a file of that name with .real behind
  *   other     the same, and give the map to another user (as root)
  *   dump      list it in jit-PID.dump here, and map that
  *   tmpdump   list it in /tmp/jit-PID.dump, and map nothing
+ *   touch     map memory of its own and write to it, and list nothing
  *   wait      at the end, wait for a line on standard input
  *
  * The code has frame pointers and no tables, as that of node does: `outer`
@@ -17,6 +19,7 @@
  * more: `inner` is made again at its place as `second`, and `outer` moves. */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +28,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SIZE = 10000, BLOCKS = 10, PLACE_BYTES = 4096, PLACES = 3 };
+enum {
+    SIZE = 10000,
+    TOUCHED_BYTES = 48 << 20,
+    BLOCKS = 10,
+    CODE_BYTES = 64, /* as it is listed */
+    PLACE_BYTES = 4096,
+    PLACES = 3
+};
 
 /* Calls its first argument with the others. */
 static const uint8_t code[] = {
@@ -41,6 +51,17 @@ static const uint8_t code[] = {
     0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6,
 #endif
 };
+
+#if defined(__x86_64__)
+static const uint8_t lean_code[] = {
+    0x48, 0x83, 0xec, 0x08,                         /* sub $8, %rsp     */
+    0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7,             /* rax=rdi, rdi=rsi */
+    0x48, 0x89, 0xd6, 0x48, 0x89, 0xca, 0xff, 0xd0, /* ..., call rax    */
+    0x48, 0x83, 0xc4, 0x08, 0xc3,                   /* add, ret         */
+};
+#else
+#define lean_code code
+#endif
 
 typedef void *made_fn(void *next, void *after, size_t n, size_t unused);
 
@@ -98,10 +119,10 @@ map_list(const char *how)
     map_open(how);
     fprintf(list, "%s%" PRIxPTR " %s%x Old:both\n", hex, (uintptr_t)places, hex,
             PLACES * PLACE_BYTES);
-    fprintf(list, "%s%" PRIxPTR " %s%zx outer with a blank\n", hex,
-            (uintptr_t)place(0), hex, sizeof code);
-    fprintf(list, "%s%" PRIxPTR " %s%zx JS:*inner /made/it.js:7:3\n", hex,
-            (uintptr_t)place(1), hex, sizeof code);
+    fprintf(list, "%s%" PRIxPTR " %s%x outer with a blank\n", hex,
+            (uintptr_t)place(0), hex, CODE_BYTES);
+    fprintf(list, "%s%" PRIxPTR " %s%x JS:*inner /made/it.js:7:3\n", hex,
+            (uintptr_t)place(1), hex, CODE_BYTES);
     fprintf(list, "not a line of a map\n");
 }
 
@@ -188,9 +209,12 @@ dump_close(void)
 /* ---- the code ------------------------------------------------------------ */
 
 static void
-code_make(unsigned at)
+code_make(unsigned at, bool is_lean)
 {
-    memcpy(place(at), code, sizeof code);
+    if (is_lean)
+        memcpy(place(at), lean_code, sizeof lean_code);
+    else
+        memcpy(place(at), code, sizeof code);
     __builtin___clear_cache((char *)place(at), (char *)place(at + 1));
 }
 
@@ -220,6 +244,17 @@ run_dumped(const char *how)
     dump_close();
 }
 
+static void
+memory_touch(void)
+{
+    char *memory = mmap(NULL, TOUCHED_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED)
+        die("mmap");
+    memset(memory, 1, TOUCHED_BYTES);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -229,14 +264,16 @@ main(int argc, char **argv)
     if (places == MAP_FAILED)
         die("mmap");
     for (unsigned i = 0; i < PLACES; i++)
-        code_make(i);
+        code_make(i, argc > 1 && strcmp(argv[1], "lean") == 0);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "wait") == 0)
             (void)getchar();
         else if (strstr(argv[i], "dump") != NULL)
             run_dumped(argv[i]);
         else {
-            if (strcmp(argv[i], "plain") != 0)
+            if (strcmp(argv[i], "touch") == 0)
+                memory_touch();
+            else if (strcmp(argv[i], "plain") != 0)
                 map_list(argv[i]);
             run(0, 1);
         }

@@ -14,7 +14,7 @@ export ALIQUOT_DEBUG_PATH=/nowhere
 record() {
     local how=$1
     shift
-    "$aliquot" record -q -f "${@:---exact}" -o it.ctf -- "$made" $how </dev/null
+    "$aliquot" record -q -f "${@:---exact}" -o it.ctf -- "$made" "$how" </dev/null
     equal "$how: exit status" $? 0
     pid=$("$aliquot" info it.ctf | awk '$1 == "pid" { print $2 }')
     "$aliquot" export --format=folded -f -o folded it.ctf
@@ -23,7 +23,7 @@ record() {
     rm -f /tmp/perf-"$pid".map{,.real} /tmp/jit-"$pid".dump
 }
 
-for how in map map0x; do
+for how in map map0x lean; do
     record $how
     contains "$how: stack" "$(cat stacks)" \
         'run;outer with a blank;JS:*inner 100000'
@@ -39,7 +39,10 @@ case $(cat info.txt) in
 *) pass ;;
 esac
 
+record touch
+contains "what blocks explain" "$(cat report.txt)" 'these blocks explain 97.7 KiB'
 record plain
+equal "what is explained" "$(grep -c explain report.txt)" 0
 contains "without a list" "$(cat stacks)" 'run;[unknown]+0x'
 
 record link
@@ -77,9 +80,8 @@ if unshare -m true 2>/dev/null; then
         LD_PRELOAD="$build/lib/libaliquot-preload.so" \
         "$made" map wait <go &
     exec 3>go
-    await "elsewhere: the stack" sh -c '
-        "$1" report "$2" 2>/dev/null | grep -qF "JS:*inner"' sh \
-        "$aliquot" "$here"/it.alqraw
+    is_named() { "$aliquot" report "$here"/it.alqraw 2>&1 | grep -qF 'JS:*inner'; }
+    await "elsewhere: the stack" is_named
     exec 3>&-
     wait $!
 else

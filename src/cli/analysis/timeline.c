@@ -99,6 +99,7 @@ alqi_cli_rss_take(struct alqi_cli_rss *r, struct alqi_cli_timeline *t,
     if (rss_bytes > r->peak_bytes) {
         r->peak_bytes = rss_bytes;
         r->peak_us = us;
+        r->live_at_peak_bytes = live_bytes;
     }
     alqi_cli_timeline_note(t, us, live_bytes, live_bytes);
     step = &t->rss[us / t->step_us];

@@ -51,6 +51,8 @@ struct alqi_cli_rss {
     double last_bytes, peak_bytes;
     /* times of those two */
     uint64_t last_us, peak_us;
+    /* in blocks at peak_us */
+    double live_at_peak_bytes;
     /* At the moments of the heap's peak. */
     struct alqi_cli_rss_moment {
         /* resident at the heap's peak */

@@ -108,6 +108,11 @@ struct total {
     struct alqi_cli_error_text bytes, objects; /* errors */
 };
 
+/* What is resident is accounted for if blocks are more than that share of it,
+ * or less than so many bytes remain. */
+#define EXPLAINED_SHARE 0.5
+#define UNEXPLAINED_BYTES 0x1p25
+
 enum { TOTALS = 4 };
 
 /* Prints one line of the totals. An error of bytes that is too wide takes its
@@ -309,6 +314,29 @@ resident(const struct alqi_cli_report *r)
     two_part_line(r, "resident", text, peak);
 }
 
+/* Where blocks are less than half of what is resident, and much remains, the
+ * largest consumer is not in this report: a line says so. It is of all blocks,
+ * so there is none if some are left out. */
+static void
+explained(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_analysis *a = &r->analysis;
+    double live = a->rss.live_at_peak_bytes, resident = a->rss.peak_bytes;
+    char text[256];
+
+    if (!alqi_cli_is_of_malloc(a->info->context) || r->filter.text != NULL ||
+        a->options.min_life_us > 0 || a->options.thread != NULL ||
+        live > resident * EXPLAINED_SHARE ||
+        resident - live < UNEXPLAINED_BYTES)
+        return;
+    snprintf(text, sizeof text,
+             "of the %s these blocks explain %s, %s; the rest is code,",
+             alqi_cli_text_bytes(resident).text, alqi_cli_text_bytes(live).text,
+             alqi_cli_text_percent(live / resident).text);
+    more_line(r, "", text);
+    more_line(r, "", "stacks, files, and heaps of runtimes (node, Java, Go)");
+}
+
 /* Folds the timeline into n values, each the highest of its steps. 0 means that
  * nothing was told. */
 static void
@@ -409,6 +437,7 @@ alqi_cli_report_totals(struct alqi_cli_report *r)
     mapped(r);
     reallocated(r);
     resident(r);
+    explained(r);
     spark(r);
     alqi_cli_remarks(&r->analysis, alqi_cli_input_damage(r->input), warn,
                      &r->term);
