@@ -443,6 +443,7 @@ put_rss(json_t *o, const struct alqi_cli_analysis *a)
     alqi_cli_json_count(o, "rss_looks", rss->n_told);
     alqi_cli_json_put_whole(o, "rss_peak_bytes", rss->peak_bytes);
     alqi_cli_json_count(o, "rss_peak_time_us", rss->peak_us);
+    alqi_cli_json_put_whole(o, "rss_peak_live_bytes", rss->live_at_peak_bytes);
     alqi_cli_json_put_whole(o, "rss_at_peak_bytes", alqi_cli_rss_at_peak(rss));
 }
 
