@@ -103,17 +103,14 @@ open_below(int root, const char *path)
         path++;
     for (size_t n; at >= 0; at = next) {
         n = strcspn(path, "/");
-        errno = ENAMETOOLONG;
-        if (n == 0 || n >= sizeof part)
-            next = -1;
-        else {
-            snprintf(part, sizeof part, "%.*s", (int)n, path);
-            path += n + strspn(path + n, "/");
-            next =
-                openat(at, part,
-                       O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
-                           (*path != '\0' ? O_PATH | O_DIRECTORY : O_RDONLY));
-        }
+        snprintf(part, sizeof part, "%.*s", (int)n, path);
+        path += n + strspn(path + n, "/");
+        errno = ENOENT;
+        next = n >= sizeof part || strcmp(part, "..") == 0
+                   ? -1
+                   : openat(at, part,
+                            O_PATH | O_NOFOLLOW | O_CLOEXEC |
+                                (*path != '\0' ? O_DIRECTORY : 0));
         if (at != root)
             close(at);
         if (*path == '\0')
@@ -137,10 +134,10 @@ is_elsewhere(pid_t pid, int root)
            theirs.st_ino != ours.st_ino || theirs.st_dev != ours.st_dev;
 }
 
-/* Opens a file as the process has it; a process that has ended had it here, if
- * anywhere. -1: errno. */
+/* A file as the process has it, to be looked at only (O_PATH); a process that
+ * has ended had it here, if anywhere. -1: errno. */
 static int
-file_open(const struct alqi_cli_jit *jit, const char *path)
+file_path_open(const struct alqi_cli_jit *jit, const char *path)
 {
     const struct alqi_raw_header *h = alqi_cli_recording_header(jit->recording);
     pid_t pid = alqi_cli_recording_pid(jit->recording);
@@ -161,8 +158,7 @@ file_open(const struct alqi_cli_jit *jit, const char *path)
         errno = ENOENT;
         return -1;
     }
-    return open(path,
-                O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* .inv.jit_file; NULL, or why the file is not one. */
@@ -174,6 +170,8 @@ distrust(const struct alqi_cli_jit *jit, int fd)
 
     if (fstat(fd, &st) != 0)
         return strerror(errno);
+    if (S_ISLNK(st.st_mode))
+        return "it is a symbolic link";
     if (!S_ISREG(st.st_mode))
         return "it is no regular file";
     if (st.st_uid != alqi_cli_recording_owner(jit->recording))
@@ -184,23 +182,29 @@ distrust(const struct alqi_cli_jit *jit, int fd)
     return NULL;
 }
 
-/* Opens the file if it is there. */
+/* Opens the file if it is there, and is to be trusted: to open another kind
+ * could do something. */
 static void
 file_find(const struct alqi_cli_jit *jit, struct file *f)
 {
+    char path[64];
     int fd;
 
     if (f->fd >= 0)
         return;
-    fd = file_open(jit, f->path);
-    f->refused = fd >= 0           ? distrust(jit, fd)
-                 : errno == ENOENT ? NULL
-                 : errno == ELOOP  ? "it is a symbolic link"
-                                   : strerror(errno);
-    if (fd >= 0 && f->refused != NULL)
-        close(fd);
-    else
-        f->fd = fd;
+    fd = file_path_open(jit, f->path);
+    if (fd < 0) {
+        f->refused = errno == ENOENT ? NULL : strerror(errno);
+        return;
+    }
+    f->refused = distrust(jit, fd);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (f->refused == NULL) {
+        f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        if (f->fd < 0)
+            f->refused = strerror(errno);
+    }
+    close(fd);
 }
 
 /* Reads what the file has from at_bytes on. */
@@ -236,7 +240,8 @@ alqi_cli_jit_read(struct alqi_cli_jit *jit)
 {
     const struct alqi_raw_header *h = alqi_cli_recording_header(jit->recording);
 
-    if (jit->files[DUMP].fd < 0 && h->has_jit_dump != 0)
+    if (jit->files[DUMP].fd < 0 && h->has_jit_dump != 0 &&
+        h->jit_dump[0] == '/')
         snprintf(jit->files[DUMP].path, sizeof jit->files[DUMP].path, "%s",
                  h->jit_dump);
     for (unsigned i = 0; i < FILES; i++) {
