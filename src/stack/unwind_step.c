@@ -271,7 +271,7 @@ step_register(struct alqi_stack_walk *w, const struct alqi_stack_rule *r,
         w, cfa, fp, alqi_arch_code_address(alqi_stack_word(ra_at)));
 }
 
-/* Code made at run time that was called, and has nothing left to do but to
+/* Code made at run time that was called, if it has nothing left to do but to
  * return: its instructions are as good as tables (.inv.returns). */
 static bool
 is_returning(struct alqi_stack_walk *w, struct alqi_stack_rule *rule)
@@ -279,7 +279,7 @@ is_returning(struct alqi_stack_walk *w, struct alqi_stack_rule *rule)
     uint64_t code, ra;
     int at;
 
-    if (w->is_exact || is_of_module(w->key) ||
+    if (w->is_exact ||
         !alqi_stack_peek(w->cache, w->key + 1, ALQI_ARCH_RETURN_BYTES, &code))
         return false;
     at = alqi_arch_returns_at((const uint8_t *)&code);
@@ -302,8 +302,16 @@ enum alqi_stack_outcome
 alqi_stack_step_unknown(struct alqi_stack_walk *w,
                         struct alqi_stack_frame *frame)
 {
+    static const struct alqi_stack_rule along_fp = {
+        .kind = ALQI_STACK_KIND_REGISTER,
+        .cfa_reg = ALQI_ARCH_FP,
+        .cfa_offset = 16,
+        .ra_offset = -8,
+        .fp_offset = -16,
+    };
     uint64_t cfa, ra, fp = w->fp;
     struct alqi_stack_rule rule;
+    bool is_made;
 
     if (null_call(w, &cfa, &ra)) {
         ra = alqi_arch_code_address(ra);
@@ -312,7 +320,8 @@ alqi_stack_step_unknown(struct alqi_stack_walk *w,
         frame->ra_at = cfa;
         return alqi_stack_walk_return(w, cfa, fp, ra);
     }
-    if (is_returning(w, &rule))
+    is_made = !is_of_module(w->key);
+    if (is_made && is_returning(w, &rule))
         return step_register(w, &rule, frame);
     if (fp == 0 && alqi_stack_module_is_entry(w->key)) {
         frame->ra_at = w->sp;
@@ -330,6 +339,8 @@ alqi_stack_step_unknown(struct alqi_stack_walk *w,
         frame->ra_at = w->sp;
         return ALQI_STACK_DONE; /* the chain's end, as the ABI marks it */
     }
+    if (is_made && w->fp >= w->sp) /* a plain row (.inv.made_row) */
+        return step_register(w, &along_fp, frame);
     frame->ra_at = cfa;
     return alqi_stack_walk_return(w, cfa, fp, ra);
 }
