@@ -378,8 +378,11 @@ static const uint8_t made_code[] = {
      * frame pointer that does not grow */
     0x55, 0x48, 0x8D, 0x05, 0x00, 0x00, 0x00, 0x00, /* lea 0(%rip), %rax */
     0x50, 0x6A, 0x01, 0x48, 0x89, 0xE5, /* push %rax; push $1; mov %rsp,%rbp */
-    0xFF, 0xD7, 0x58, 0x58, 0x5D, 0xC3};
-enum { SECOND = 8, THIRD = 19 };
+    0xFF, 0xD7, 0x58, 0x58, 0x5D, 0xC3,
+    /* the fourth: no frame pointer; behind the call it only returns */
+    0x48, 0x83, 0xEC, 0x08, 0xFF, 0xD7, /* sub $8, %rsp; call *%rdi */
+    0x48, 0x83, 0xC4, 0x08, 0xC3};      /* add $8, %rsp; ret */
+enum { SECOND = 8, THIRD = 19, FOURTH = 39, FOURTH_SUB = 42, FOURTH_ADD = 48 };
 
 static __attribute__((noinline)) void
 call_made(const uint8_t *code)
@@ -415,6 +418,31 @@ test_code_without_information(void **state)
         call_made(code + THIRD);
         assert_true(last.incomplete);
         assert_int_equal(last.n_frames, 2);
+    }
+    munmap(code, 4096);
+}
+
+/* Whatever the stack was at the last call: the code at a place may change. */
+static void
+test_code_that_only_returns(void **state)
+{
+    uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint32_t n_outer;
+
+    (void)state;
+    assert_ptr_not_equal(code, MAP_FAILED);
+    memcpy(code, made_code, sizeof made_code);
+    recurse(0);
+    n_outer = last.n_frames - 2;
+    for (unsigned i = 0; i < 40; i++) {
+        code[FOURTH_SUB] = code[FOURTH_ADD] = (uint8_t)(i % 8 < 4 ? 8 : 0x28);
+        call_made(code + FOURTH);
+        assert_false(last.incomplete);
+        assert_int_equal(last.n_frames, n_outer + 3);
+        assert_int_equal(last.frames[1], (uintptr_t)code + FOURTH + 6);
+        assert_true(last.frames[2] > (uintptr_t)call_made &&
+                    last.frames[2] < (uintptr_t)call_made + 64);
     }
     munmap(code, 4096);
 }
@@ -525,6 +553,7 @@ main(void)
         cmocka_unit_test(test_thread_with_a_small_stack),
 #if defined(__x86_64__)
         cmocka_unit_test(test_code_without_information),
+        cmocka_unit_test(test_code_that_only_returns),
         cmocka_unit_test(test_call_through_a_null_pointer),
 #endif
         cmocka_unit_test(test_recursion_beyond_the_capacity),
