@@ -29,6 +29,7 @@ for how in map map0x lean; do
         'run;outer with a blank;JS:*inner 100000'
     contains "$how: from the first frame on" "$(cat stacks)" '_start;'
     contains "$how: file and line" "$(cat report.txt)" 'it.js:7'
+    cp it.ctf $how.ctf
     contains "$how: what makes no sense" "$(cat report.txt)" 'entries without sense: 1'
 done
 "$aliquot" script it.ctf >script.txt
@@ -38,6 +39,11 @@ case $(cat info.txt) in
 *incomplete*) fail "stacks end early: $(cat info.txt)" ;;
 *) pass ;;
 esac
+
+"$aliquot" merge -o merged.ctf map.ctf lean.ctf 2>merged.txt
+equal "merge: exit status" $? 0
+"$aliquot" report --group=module merged.ctf >merged.txt
+contains "merged: the module" "$(cat merged.txt)" '[jit]  JS:*inner'
 
 record touch --interval=8
 contains "what blocks explain" "$(cat report.txt)" 'these blocks explain'

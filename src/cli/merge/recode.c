@@ -32,10 +32,12 @@ enum {
 };
 
 /* Codes of modules lie in [RANGE_FIRST, RANGE_END), loose ones from
- * LOOSE_FIRST on (.inv.range). */
+ * LOOSE_FIRST on (.inv.range), and those of code made at run time from
+ * MADE_FIRST on: numbers that are no address (wire/code.h). */
 #define RANGE_FIRST UINT64_C(0x10000)
 #define RANGE_END ALQI_CODE_ADDRESS_END
 #define LOOSE_FIRST ALQI_CODE_NUMBERED
+#define MADE_FIRST (ALQI_CODE_BARE | alqi_code_of(1, ALQI_CODE_MADE))
 
 /* The codes of a module in the old trace. */
 struct alqi_cli_recode_range {
@@ -336,18 +338,20 @@ place_hash(const struct alqi_ctf_location *place)
     return h;
 }
 
-/* The code of a place outside of all modules. The map is probed from the hash
- * on: a key whose code means something else is passed over. */
+/* The code of a place outside of all modules, which stays one of code made at
+ * run time. The map is probed from the hash on: a key whose code means
+ * something else is passed over. */
 static uint64_t
-code_loose(struct alqi_cli_recode *r, struct alqi_ctf_location *place)
+code_loose(struct alqi_cli_recode *r, struct alqi_ctf_location *place,
+           bool is_made)
 {
     uint64_t hash = place_hash(place);
     uint64_t code;
 
     for (; alqi_base_map_get(&r->loose, hash, &code); hash++)
-        if (place_take(r, place, code))
+        if (alqi_code_is_made(code) == is_made && place_take(r, place, code))
             return code;
-    code = LOOSE_FIRST + r->n_loose++;
+    code = (is_made ? MADE_FIRST : LOOSE_FIRST) + r->n_loose++;
     place_take(r, place, code);
     need(alqi_base_map_put(&r->loose, hash, code));
     return code;
@@ -375,7 +379,7 @@ alqi_cli_recode_code(struct alqi_cli_recode *r,
         break;
     }
     if (new == 0)
-        new = code_loose(r, &place);
+        new = code_loose(r, &place, alqi_code_is_made(code));
     need(alqi_base_map_put(&from->codes, code, new));
     return new;
 }
