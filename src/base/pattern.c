@@ -23,20 +23,22 @@ alqi_base_pattern_expand_sigsafe(char *out, size_t capacity,
                                  const struct alqi_base_pattern_part *parts,
                                  size_t n_parts)
 {
-    size_t at = 0;
+    size_t left = capacity - 1;
     bool is_whole = true;
 
     for (const char *p = pattern; *p != '\0' && is_whole; p++) {
         const char *text = p[0] == '%' ? text_of(p[1], parts, n_parts) : NULL;
         size_t n = text != NULL ? strlen(text) : 1;
 
-        is_whole = n < capacity - at;
-        n = is_whole ? n : capacity - 1 - at;
-        memcpy(out + at, text != NULL ? text : p, n);
-        at += n;
+        is_whole = n <= left;
+        if (n > left)
+            n = left;
+        memcpy(out, text != NULL ? text : p, n);
+        out += n;
+        left -= n;
         p += text != NULL;
     }
-    out[at] = '\0';
+    *out = '\0';
     return is_whole;
 }
 
