@@ -33,6 +33,11 @@ check_event(const struct alqi_raw_decoder *d, const struct alqi_raw_event *e)
         check(strnlen(e->path, sizeof e->path) < sizeof e->path);
         check(e->build_id_bytes <= sizeof e->build_id && e->start <= e->end);
         break;
+    case ALQI_RAW_CODE:
+        check(strnlen(e->path, sizeof e->path) < sizeof e->path);
+        check(strnlen(e->function, sizeof e->function) < sizeof e->function);
+        check(e->number <= ALQI_RAW_PYTHON_NUMBER_MAX);
+        break;
     case ALQI_RAW_FREE_OWN:
         check(e->ordinal < d->next_ordinal);
         break;

@@ -17,6 +17,7 @@
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -240,6 +241,19 @@ alqi_plat_is_readable_sigsafe(uintptr_t address)
     ok = syscall(SYS_futex, address, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 0,
                  NULL, address, 0) >= 0 ||
          errno == EAGAIN;
+    errno = saved;
+    return ok;
+}
+
+bool
+alqi_plat_peek_sigsafe(uintptr_t from, void *to, size_t n)
+{
+    struct iovec here = {to, n}, there = {(void *)from, n};
+    int saved = errno;
+    bool ok = alqi_plat_confinement_sigsafe() == ALQI_PLAT_FREE &&
+              syscall(SYS_process_vm_readv, (long)getpid(), &here, 1L, &there,
+                      1L, 0L) == (long)n;
+
     errno = saved;
     return ok;
 }

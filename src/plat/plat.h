@@ -57,6 +57,10 @@ uint32_t alqi_plat_tid_sigsafe(void);
  * false where no system call may be made. */
 bool alqi_plat_is_readable_sigsafe(uintptr_t address);
 
+/* Copies n bytes at `from`, which another thread may unmap meanwhile; false:
+ * they cannot be read, or the process is confined. */
+bool alqi_plat_peek_sigsafe(uintptr_t from, void *to, size_t n);
+
 /* Returns after every other thread of the process has executed a full memory
  * barrier; false where the system cannot do that, or the process is confined.
  */

@@ -10,6 +10,9 @@
  *                   nothing after it; see confine.c
  *   follow=0|1      exec'd programs are recorded   mmap=0|1
  *   rss=0|1         resident memory over time; 1 unless given
+ *   python=0|1      Python functions in stacks, and the interpreter's small
+ *                   blocks; 1 unless given
+ *   native=0|1      the frames of the interpreter's evaluator, too
  *   off             nothing, until it is started; without control and signal
  *                   for good, at no cost.  follow=1 unless said otherwise
  *   control[=NAME]  serve aliquot start, stop, rate, snapshot, status
@@ -242,6 +245,10 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
         c->is_tracing_heap = v != 0;
     else if (is_key(key, n_key, "rss"))
         c->has_no_rss = v == 0;
+    else if (is_key(key, n_key, "python"))
+        c->has_no_python = v == 0;
+    else if (is_key(key, n_key, "native"))
+        c->has_native_python = v != 0;
     else
         return limit_apply(key, n_key, v);
     return true;

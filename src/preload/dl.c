@@ -13,6 +13,7 @@
 
 #include "preload/nodes.h"
 #include "preload/preload.h"
+#include "preload/python.h"
 
 static void *(*_Atomic real_dlopen)(const char *, int);
 
@@ -72,6 +73,7 @@ dlclose(void *handle)
 
         alqi_preload_hot.is_controlling = true;
         was = alqi_preload_bypass_begin(); /* forget takes a lock */
+        alqi_preload_python_forget();
         alqi_stack_forget();
         alqi_preload_bypass_end(was);
         alqi_preload_nodes_forget();

@@ -22,6 +22,7 @@
 #include "preload/file.h"
 #include "preload/limit.h"
 #include "preload/preload.h"
+#include "preload/python.h"
 
 _Atomic(bool) alqi_preload_is_up;
 _Atomic(bool) alqi_preload_is_off;
@@ -272,6 +273,7 @@ start(void)
     alqi_preload_real_begin();
     if (atomic_load_explicit(&alqi_preload_is_up, memory_order_relaxed)) {
         alqi_preload_exec_start();
+        alqi_preload_python_small_start();
         alqi_preload_signal_install();
         if (alqi_preload_config.has_control)
             alqi_preload_serve("");

@@ -6,9 +6,9 @@
  *
  * .inv.once  Memory is not counted twice: the C library's own mappings (of
  *            malloc, of thread stacks) do not pass here, and what the module
- *            of the program's malloc maps is passed over.
- * .inv.own   What this library maps for itself is not the program's: it is
- *            neither tried nor counted as dropped.
+ *            of the program's malloc maps is passed over, as is that of a
+ * Python whose small blocks are tried. .inv.own   What this library maps for
+ * itself is not the program's: it is neither tried nor counted as dropped.
  *
  * Off, each call is a few tests and the system call. */
 #include <dlfcn.h>
@@ -21,6 +21,7 @@
 #include "memprof/filter.h"
 #include "preload/exact.h"
 #include "preload/preload.h"
+#include "preload/python.h"
 
 /* The system call itself: no resolution, so these work at any time. */
 static void *
@@ -42,7 +43,8 @@ is_of_module(const void *caller, void *code)
 static bool
 is_of_allocator(const void *caller)
 {
-    return is_of_module(caller, (void *)alqi_preload_real.malloc);
+    return is_of_module(caller, (void *)alqi_preload_real.malloc) ||
+           alqi_preload_python_small_maps(caller);
 }
 
 /* .inv.own */

@@ -110,6 +110,7 @@ void alqi_preload_untrack(void *block);
 /* ---- threads (thread.c) -------------------------------------------------- */
 
 struct alqi_preload_stream;
+struct alqi_preload_python_stacks;
 
 /* A thread's allocation limit trigger (limit_trigger.h); its thread's alone. */
 struct alqi_preload_limit_trigger {
@@ -137,6 +138,7 @@ struct alqi_preload_thread {
     struct alqi_preload_thread *prev;
     struct alqi_preload_stream *stream; /* of the recorder; may be NULL  */
     struct alqi_preload_exact *exact;   /* its part, once it has one     */
+    struct alqi_preload_python_stacks *python; /* of python.c; may be NULL */
     int64_t engine_left_words; /* the countdown, while another is in its
                                   place (exact.h, limit_trigger.h) */
     struct alqi_preload_limit_trigger limit_trigger;
@@ -311,6 +313,8 @@ struct alqi_preload_config {
     uint32_t attacher_pid; /* of `aliquot record -p`; 0: loaded at the start  */
     size_t reserve_bytes;  /* mapped at the start, of file and memory; or 0 */
     uint64_t max_memory_bytes; /* of the exact mode's tables; 0: no cap */
+    bool has_no_python;        /* no Python frames, no small blocks  */
+    bool has_native_python;    /* evaluator's frames stay, too       */
     bool has_no_rss;           /* resident memory is not to be read */
     bool has_probes;
     double probes_rate;                    /* samples per word */

@@ -15,6 +15,9 @@
  * .inv.again   A stack's note, if it is of the stream's chunk, is its number
  *              there.  Of the thread's captures only those whose notes are of
  *              a chunk before, or none, tell what they share.
+ * .inv.runs    A stack with Python frames (python.c) has no number, and what it
+ *              shares is known by what was written, not by the capture cache;
+ *              no stack from the cache shares frames with it.
  * .inv.move    A realloc frees the old block before it tries the new one.  The
  *              free of the old one is held back until then: when the new one
  *              is recorded, one event frees the old one and links the two.
@@ -34,6 +37,7 @@
 #include "preload/exact.h"
 #include "preload/file.h"
 #include "preload/preload.h"
+#include "preload/python.h"
 #include "preload/stream.h"
 
 enum { STREAM_BITS = 16, ORDINAL_BITS = 40, DROPS_EVERY = 64 };
@@ -261,9 +265,10 @@ alloc_put_once(struct alqi_preload_thread *thread,
  * A new chunk has no stack to share frames with (.inv.share). */
 static bool
 alloc_put(struct alqi_preload_thread *thread, const struct alq_allocation *a,
-          double rate, uint64_t now_ns)
+          double rate, uint64_t now_ns, bool is_made)
 {
-    uint32_t n_shared = frames_shared(thread, &a->callstack);
+    uint32_t n_shared = is_made ? alqi_preload_python_shared(thread)
+                                : frames_shared(thread, &a->callstack);
 
     return ALQI_LIKELY(alloc_put_once(thread, a, rate, now_ns, n_shared)) ||
            (alqi_preload_stream_turn(thread->stream, now_ns) &&
@@ -292,6 +297,20 @@ rate_from_arg(void *arg)
     return rate;
 }
 
+/* The allocation with Python frames in its stack; false: it has none. */
+static bool
+python_make(struct alqi_preload_thread *thread, const struct alq_allocation *a,
+            struct alq_allocation *made)
+{
+    struct alq_callstack stack;
+
+    if (!alqi_preload_python_stack(thread, &a->callstack, &stack))
+        return false;
+    *made = *a;
+    made->callstack = stack;
+    return true;
+}
+
 /* The alloc callback.  A block without space in the recording is counted and
  * dropped; the others keep their place in it as user data. */
 static int
@@ -300,9 +319,15 @@ on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
     struct alqi_preload_thread *thread = alqi_preload_current();
     uint64_t now_ns = alqi_plat_mono_ns_sigsafe();
     struct alqi_preload_stream *s = alqi_preload_stream_ready(thread, now_ns);
+    struct alq_allocation made;
+    bool is_made = false;
 
-    if (ALQI_UNLIKELY(s == NULL ||
-                      !alloc_put(thread, a, rate_from_arg(arg), now_ns))) {
+    if (ALQI_UNLIKELY(s != NULL && (is_made = python_make(thread, a, &made)))) {
+        a = &made;
+        now_ns = alqi_plat_mono_ns_sigsafe(); /* python.c .inv.told */
+    }
+    if (ALQI_UNLIKELY(s == NULL || !alloc_put(thread, a, rate_from_arg(arg),
+                                              now_ns, is_made))) {
         alqi_preload_count(ALQI_RAW_DROPPED_SPACE, 1);
         return ALQ_TRACK_DROP;
     }
@@ -313,6 +338,10 @@ on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
     }
     s->has_stack = true;
     thread->memo_serial = thread->memprof.cache->serial;
+    if (is_made) { /* .inv.runs */
+        alqi_preload_python_written(thread);
+        thread->memo_serial--;
+    }
     alqi_preload_count(ALQI_RAW_SAMPLES, 1);
     if (ALQI_UNLIKELY(s->encoder.next_ordinal % DROPS_EVERY == 0))
         alqi_preload_recorder_drops();
@@ -412,6 +441,7 @@ on_module(void *arg, const struct alqi_stack_module *m)
     uint64_t now_ns = alqi_plat_mono_ns_sigsafe();
 
     (void)arg;
+    alqi_preload_python_module(m->start);
     if (!alqi_preload_stream_has_file() &&
         ((!alqi_preload_recorder_is_on() &&
           alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF)) ||
@@ -594,6 +624,7 @@ alqi_preload_recorder_close(void)
     alqi_preload_poll_fork_child();
     alqi_preload_streams_close();
     alqi_preload_stream_renew(&modules);
+    alqi_preload_python_close();
     atomic_store(&recorder.n_modules, 0);
 }
 
@@ -605,6 +636,7 @@ alqi_preload_recorder_fork_child(void)
     alqi_preload_streams_fork_child();
     modules.chunk = NULL; /* the parent's */
     alqi_preload_stream_renew(&modules);
+    alqi_preload_python_fork_child();
     atomic_store(&recorder.n_modules, 0);
     alqi_stack_forget(); /* every module is announced again, to the new file */
 }

@@ -144,6 +144,14 @@ alqi_stack_capture_deep(struct alqi_stack_cache *cache,
 uintptr_t alqi_stack_frame_cfa_at(const struct alqi_stack_cache *cache,
                                   uint32_t i);
 
+/* Of the cache's last capture: whether every frame out to the thread's first
+ * is one that was called, none that a signal interrupted. */
+bool alqi_stack_last_is_plain(const struct alqi_stack_cache *cache);
+/* Of the cache's last capture: an address between the stack memory of frame i
+ * and that of its caller; beyond all memory where the stack ends with it. */
+uintptr_t alqi_stack_last_end_of(const struct alqi_stack_cache *cache,
+                                 uint32_t i);
+
 /* A module as the dynamic linker has it. */
 struct alqi_stack_module {
     uintptr_t start; /* mapped text and data: [start, end)          */

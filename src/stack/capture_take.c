@@ -162,6 +162,34 @@ alqi_stack_frame_cfa_at(const struct alqi_stack_cache *cache, uint32_t i)
     return alqi_stack_rows_cfa(cache, cache->capacity - cache->n_rows + i);
 }
 
+bool
+alqi_stack_last_is_plain(const struct alqi_stack_cache *cache)
+{
+    uint32_t first = cache->capacity - cache->n_rows;
+
+    return cache->stacks->last != NULL ||
+           (cache->n_rows > 0 && !cache->was_truncated &&
+            cache->link[first].n_plain == cache->n_rows - 1 &&
+            cache->link[cache->capacity - 1].rule == ALQI_STACK_RULE_END);
+}
+
+/* Frames of a cached stack are plain, but for the thread's first. */
+uintptr_t
+alqi_stack_last_end_of(const struct alqi_stack_cache *cache, uint32_t i)
+{
+    const struct alqi_stack_cached *last = cache->stacks->last;
+    uint32_t row = cache->capacity - cache->n_rows + i;
+
+    if (last != NULL)
+        return i + 1 < last->n_frames
+                   ? last->sp +
+                         sizeof(uintptr_t) * alqi_stack_cached_offsets(last)[i]
+                   : UINTPTR_MAX;
+    return row < cache->capacity && cache->link[row].rule != ALQI_STACK_RULE_END
+               ? cache->ra_at[row]
+               : UINTPTR_MAX;
+}
+
 /* ---- memory ----------------------------------------------------------------
  */
 

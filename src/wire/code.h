@@ -16,7 +16,8 @@
  * ALQI_CODE_BEYOND: it is no address of any module.
  *
  * Bit 60 marks codes that are numbers (glue/tracing/trace_names.c,
- * cli/merge/recode.c); side records have bit 63 set (side.h). */
+ * cli/merge/recode.c; of Python functions, cli/convert/codes.c); side records
+ * have bit 63 set (side.h). */
 #ifndef ALQI_WIRE_CODE_H
 #define ALQI_WIRE_CODE_H
 

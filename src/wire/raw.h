@@ -15,6 +15,10 @@
  *              that name them, and have NAMED_FRAMES frames at most together:
  *              a reader keeps them.
  *
+ * .inv.python  A frame with the bit ALQI_RAW_PYTHON is one of a Python
+ * function: a number, which a CODE event defines that was written before, and a
+ * line.  No address of a program has that bit.
+ *
  * Numbers are LEB128 varints, signed ones zigzag (varint.h).  Everything here
  * is pure; the encoder is async-signal-safe. */
 #ifndef ALQI_WIRE_RAW_H
@@ -37,8 +41,28 @@ enum {
     ALQI_RAW_NAMED_MAX = 512, /* of one chunk */
     ALQI_RAW_TEXT_BYTES_MAX = 4000,
     ALQI_RAW_JIT_DUMP_BYTES = 1024,
+    ALQI_RAW_NAME_BYTES_MAX = 400,
     ALQI_RAW_EVENT_BYTES_MAX = 64 + 10 * ALQI_RAW_FRAMES_MAX
 };
+
+/* A frame of a Python function (.inv.python). */
+#define ALQI_RAW_PYTHON (UINT64_C(1) << 62)
+enum {
+    ALQI_RAW_PYTHON_LINE_BITS = 20,
+    ALQI_RAW_PYTHON_NUMBER_BITS = 26,
+    ALQI_RAW_PYTHON_LINE_MAX = (1 << ALQI_RAW_PYTHON_LINE_BITS) - 1,
+    ALQI_RAW_PYTHON_NUMBER_MAX = (1 << ALQI_RAW_PYTHON_NUMBER_BITS) - 1
+};
+
+/* line: 0 when unknown. */
+static inline uint64_t
+alqi_raw_python_frame(uint32_t number, uint32_t line)
+{
+    if (line > ALQI_RAW_PYTHON_LINE_MAX)
+        line = ALQI_RAW_PYTHON_LINE_MAX;
+    return ALQI_RAW_PYTHON | (uint64_t)number << ALQI_RAW_PYTHON_LINE_BITS |
+           line;
+}
 
 enum alqi_raw_counter {
     ALQI_RAW_SAMPLES,          /* allocations recorded                    */
@@ -56,6 +80,9 @@ enum alqi_raw_counter {
     ALQI_RAW_WITHIN,           /* so often one or more were allocated in a
                                   callback, or by a handler that came in the
                                   profiler's way; of whole recordings alone */
+    ALQI_RAW_PYTHON_FRAMES,    /* stacks with frames of Python functions  */
+    ALQI_RAW_PYTHON_SMALL,     /* so often the countdown passed zero in
+                                  Python's own allocator                  */
     ALQI_RAW_COUNTERS = 16
 };
 
@@ -227,6 +254,10 @@ bool alqi_raw_put_module(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                          const char *path, const uint8_t *build_id,
                          uint32_t build_id_bytes);
 
+/* The name of a number's code, for frames (.inv.python). */
+bool alqi_raw_put_code(struct alqi_raw_encoder *encoder, uint64_t now_ns,
+                       uint32_t number, const char *function, const char *file);
+
 /* ---- decoder ------------------------------------------------------------- */
 
 enum alqi_raw_kind {
@@ -242,7 +273,8 @@ enum alqi_raw_kind {
     ALQI_RAW_MOVED_OTHER = 17, /* that follows them */
     ALQI_RAW_MAPPED = 18,
     ALQI_RAW_RSS = 19,
-    ALQI_RAW_REBORN = 20 /* comes out as part of the ALLOC, too */
+    ALQI_RAW_REBORN = 20, /* comes out as part of the ALLOC, too */
+    ALQI_RAW_CODE = 21
 };
 
 /* An event as it is read; of the fields below, those of its kind are valid. */
@@ -267,6 +299,9 @@ struct alqi_raw_event {
     uint64_t from_ordinal;
     /* RSS */
     uint64_t rss_bytes;
+    /* CODE: its file is `path` */
+    uint32_t number;
+    char function[ALQI_RAW_NAME_BYTES_MAX];
     /* MODULE */
     uint64_t start, end, bias;
     char path[ALQI_RAW_TEXT_BYTES_MAX];

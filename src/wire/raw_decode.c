@@ -219,6 +219,19 @@ get_module(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     return true;
 }
 
+/* A number's name. */
+static bool
+get_code(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+{
+    if (!get_u32(d, &event->number) ||
+        !get_text(d, event->function, sizeof event->function) ||
+        !get_text(d, event->path, sizeof event->path))
+        return false;
+    if (event->number > ALQI_RAW_PYTHON_NUMBER_MAX)
+        return fail(d, "a Python function has too large a number");
+    return true;
+}
+
 /* What follows kind and time. */
 static bool
 get_body(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
@@ -249,6 +262,8 @@ get_body(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     case ALQI_RAW_REBORN:
         event->is_reborn = true;
         return true;
+    case ALQI_RAW_CODE:
+        return get_code(d, event);
     }
     return fail(d, "an event is of no known kind");
 }

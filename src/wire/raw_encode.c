@@ -236,3 +236,21 @@ alqi_raw_put_module(struct alqi_raw_encoder *e, uint64_t now_ns, uint64_t start,
     e->at = put_bytes(at, build_id, build_id_bytes);
     return true;
 }
+
+bool
+alqi_raw_put_code(struct alqi_raw_encoder *e, uint64_t now_ns, uint32_t number,
+                  const char *function, const char *file)
+{
+    size_t n_function = strnlen(function, ALQI_RAW_NAME_BYTES_MAX - 1);
+    size_t n_file = strnlen(file, ALQI_RAW_TEXT_BYTES_MAX - 1);
+    uint8_t *at = e->at;
+
+    ALQI_ASSERT(number <= ALQI_RAW_PYTHON_NUMBER_MAX);
+    if (!has_room(e, 1 + 4 * ALQI_WIRE_VARINT_BYTES_MAX + n_function + n_file))
+        return false;
+    at = put_head(e, at, ALQI_RAW_CODE, now_ns);
+    at = alqi_wire_varint_put(at, number);
+    at = put_bytes(at, function, n_function);
+    e->at = put_bytes(at, file, n_file);
+    return true;
+}

@@ -402,6 +402,37 @@ damage_is_an_error(void **state)
     assert_true(n_errors > HOSTILE_ROUNDS / 20);
 }
 
+/* A name comes back; one that is too long is cut, a number too large is
+ * damage. */
+static void
+names_of_code_come_back(void **state)
+{
+    struct alqi_raw_encoder e = {0};
+    static struct alqi_raw_decoder d;
+    static struct alqi_raw_event event;
+    char name[ALQI_RAW_NAME_BYTES_MAX + 50];
+
+    (void)state;
+    memset(name, 'n', sizeof name);
+    name[sizeof name - 1] = '\0';
+    encoder_open(&e, 50);
+    assert_true(alqi_raw_put_code(&e, 60, 7, "A.f", "dir/a.py"));
+    assert_true(
+        alqi_raw_put_code(&e, 61, ALQI_RAW_PYTHON_NUMBER_MAX, name, name));
+    commit(&e);
+    assert_true(alqi_raw_decoder_open(&d, chunk, sizeof chunk));
+    assert_int_equal(alqi_raw_next(&d, &event), 1);
+    assert_int_equal(event.kind, ALQI_RAW_CODE);
+    assert_int_equal(event.number, 7);
+    assert_string_equal(event.function, "A.f");
+    assert_string_equal(event.path, "dir/a.py");
+    assert_int_equal(alqi_raw_next(&d, &event), 1);
+    assert_int_equal(event.number, ALQI_RAW_PYTHON_NUMBER_MAX);
+    assert_int_equal(strlen(event.function), ALQI_RAW_NAME_BYTES_MAX - 1);
+    assert_int_equal(strlen(event.path), sizeof name - 1);
+    assert_int_equal(alqi_raw_next(&d, &event), 0);
+}
+
 int
 main(void)
 {
@@ -414,6 +445,7 @@ main(void)
         cmocka_unit_test(rates_hold_for_a_chunk),
         cmocka_unit_test(prefixes_come_back),
         cmocka_unit_test(prefix_without_allocation_is_damage),
+        cmocka_unit_test(names_of_code_come_back),
         cmocka_unit_test(damage_is_an_error),
     };
 

@@ -47,7 +47,7 @@ have() {
 
 if have python3; then
     export PYTHONMALLOC=malloc
-    same python _PyEval_EvalFrameDefault@ \
+    same python "record@$loads/json_heavy.py:" \
         /usr/bin/python3 "$loads/json_heavy.py" 1
     python3 "$loads/gen_sql.py" 0.1 >work.sql
     have sqlite3 && same sqlite sqlite3_step@ sqlite3 :memory: '.read work.sql'

@@ -13,7 +13,9 @@
  * more than ALQI_CODE_REUSE_MAX above others, and for those in code that the
  * process made as it ran (jit.h), which code_home binds to its piece
  * (.inv.made, too). A module beyond the addresses of codes is kept in
- * modules[], but no code is bound to it. Code 2 is the frame of a mapping. */
+ * modules[], but no code is bound to it. Code 2 is the frame of a mapping;
+ * codes of Python frames have ALQI_CODE_NUMBERED and, below it, what the
+ * recording has. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +46,13 @@ struct kept {
     char text[];
 };
 
+/* A function of a Python program. */
+struct python_name {
+    /* both in one allocation, which begins with the first; owned */
+    char *function;
+    const char *file;
+};
+
 struct alqi_cli_codes {
     /* names for all modules; the caller's, outlives the codes */
     struct alqi_symbol_table *symbols;
@@ -64,6 +73,11 @@ struct alqi_cli_codes {
     struct alqi_ctf_entry entries[ENTRIES_MAX];
     /* the function name in entries[0] of lookup_unknown */
     char unknown[64];
+    /* of Python functions, in order of arrival; owned */
+    struct python_name *python;
+    size_t n_python, python_capacity;
+    /* the recording's number -> index in python */
+    struct alqi_base_map python_of;
     /* all shortened names, latest first; owned */
     struct kept *kept;
 };
@@ -91,6 +105,10 @@ alqi_cli_codes_drop(struct alqi_cli_codes *c)
     }
     free(c->modules);
     free(c->latest);
+    for (size_t i = 0; i < c->n_python; i++)
+        free(c->python[i].function);
+    free(c->python);
+    alqi_base_map_clear(&c->python_of);
     while (c->kept != NULL) {
         struct kept *next = c->kept->next;
 
@@ -242,6 +260,63 @@ code_made(struct alqi_cli_codes *c, uint64_t pc, uint64_t time_ns)
     }
 }
 
+/* Both texts of the event in one allocation; NULL: no memory. */
+static char *
+python_name_make(const struct alqi_raw_event *e, struct python_name *out)
+{
+    size_t n = strlen(e->function) + 1, n_file = strlen(e->path) + 1;
+
+    out->function = malloc(n + n_file);
+    if (out->function == NULL)
+        return NULL;
+    memcpy(out->function, e->function, n);
+    memcpy(out->function + n, e->path, n_file);
+    out->file = out->function + n;
+    return out->function;
+}
+
+/* A number is told once; what a damaged recording tells anew is passed over. */
+bool
+alqi_cli_codes_python(struct alqi_cli_codes *c, const struct alqi_raw_event *e)
+{
+    uint64_t index;
+
+    if (alqi_base_map_get(&c->python_of, e->number, &index))
+        return true;
+    if (c->n_python == c->python_capacity) {
+        size_t capacity = c->python_capacity * 2 + 64;
+        struct python_name *more = realloc(c->python, capacity * sizeof *more);
+
+        if (more == NULL)
+            return false;
+        c->python = more;
+        c->python_capacity = capacity;
+    }
+    if (python_name_make(e, &c->python[c->n_python]) == NULL)
+        return false;
+    c->n_python++;
+    return alqi_base_map_put(&c->python_of, e->number, c->n_python - 1);
+}
+
+/* The entry of a Python frame. */
+static void
+lookup_python(struct alqi_cli_codes *c, uint64_t code,
+              struct alqi_ctf_location *out)
+{
+    uint64_t number = (code & ~ALQI_CODE_NUMBERED) >> ALQI_RAW_PYTHON_LINE_BITS;
+    uint64_t index;
+
+    c->entries[0] =
+        (struct alqi_ctf_entry){.file = "[python]", .function = "[unknown]"};
+    if (alqi_base_map_get(&c->python_of, number, &index))
+        c->entries[0] = (struct alqi_ctf_entry){
+            .file = c->python[index].file,
+            .function = c->python[index].function,
+            .line = (int32_t)(code & ALQI_RAW_PYTHON_LINE_MAX),
+        };
+    *out = (struct alqi_ctf_location){code, 1, c->entries};
+}
+
 /* .inv.code */
 uint64_t
 alqi_cli_codes_from(struct alqi_cli_codes *c, uint64_t pc, uint64_t time_ns)
@@ -249,6 +324,11 @@ alqi_cli_codes_from(struct alqi_cli_codes *c, uint64_t pc, uint64_t time_ns)
     const struct alqi_cli_module *m = module_at(c, pc);
     uint64_t code, home;
 
+    if (pc >> 62 == ALQI_RAW_PYTHON >> 62)
+        return ALQI_CODE_NUMBERED |
+               (pc & (((uint64_t)1 << (ALQI_RAW_PYTHON_LINE_BITS +
+                                       ALQI_RAW_PYTHON_NUMBER_BITS)) -
+                      1));
     if (!alqi_code_has_room(pc))
         return ALQI_CODE_BEYOND;
     if (m == NULL)
@@ -372,6 +452,10 @@ alqi_cli_codes_lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
         c->entries[0] = (struct alqi_ctf_entry){
             .file = "", .function = ALQI_CLI_MAPPING_NAME};
         *out = (struct alqi_ctf_location){code, 1, c->entries};
+        return;
+    }
+    if ((code & ALQI_CODE_NUMBERED) != 0) {
+        lookup_python(c, code, out);
         return;
     }
     if (!alqi_base_map_get(&c->code_home, code, &home)) {

@@ -55,9 +55,15 @@ bool alqi_cli_codes_module(struct alqi_cli_codes *codes,
 const struct alqi_cli_module *
 alqi_cli_codes_module_at(const struct alqi_cli_codes *codes, uint32_t id);
 
+/* A number has the event's name, for frames of Python functions; false when
+ * there is no memory. */
+bool alqi_cli_codes_python(struct alqi_cli_codes *codes,
+                           const struct alqi_raw_event *event);
+
 /* The code of a return address by the modules of now, and by the code that the
- * process had made by that time (CLOCK_MONOTONIC); 0 when there is no memory.
- * Of an address that codes have no room for it is ALQI_CODE_BEYOND. */
+ * process had made by that time (CLOCK_MONOTONIC), or of a Python frame
+ * (wire/raw.h); 0 when there is no memory.  Of an address that codes have no
+ * room for it is ALQI_CODE_BEYOND. */
 uint64_t alqi_cli_codes_from(struct alqi_cli_codes *codes, uint64_t pc,
                              uint64_t time_ns);
 

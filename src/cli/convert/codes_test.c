@@ -123,6 +123,28 @@ an_address_beyond_says_so(void **state)
     assert_int_equal(code, alqi_cli_codes_from(codes, UINT64_MAX, 0));
 }
 
+/* A Python frame has its number's name and its own line, and is no address. */
+static void
+a_python_frame_has_name_and_line(void **state)
+{
+    static struct alqi_raw_event event = {
+        .number = 5, .function = "A.f", .path = "dir/a.py"};
+    struct alqi_ctf_location location;
+    uint64_t code = alqi_cli_codes_from(codes, alqi_raw_python_frame(5, 77), 0);
+
+    (void)state;
+    load("/nowhere/low", LOW);
+    assert_true(alqi_cli_codes_python(codes, &event));
+    alqi_cli_codes_lookup(codes, code, &location);
+    assert_string_equal(location.entries[0].function, "A.f");
+    assert_string_equal(location.entries[0].file, "dir/a.py");
+    assert_int_equal(location.entries[0].line, 77);
+    assert_int_not_equal(
+        code, alqi_cli_codes_from(codes, alqi_raw_python_frame(5, 78), 0));
+    code = alqi_cli_codes_from(codes, alqi_raw_python_frame(6, 77), 0);
+    assert_string_equal(function_of(code), "[unknown]");
+}
+
 int
 main(void)
 {
@@ -132,6 +154,7 @@ main(void)
         TEST(a_place_that_is_used_again_has_new_codes),
         TEST(an_address_of_no_module_keeps_its_bits),
         TEST(an_address_beyond_says_so),
+        TEST(a_python_frame_has_name_and_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -192,6 +192,8 @@ event_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
                           key_of(m->event->stream, m->event->ordinal), &freed);
     case ALQI_RAW_MODULE:
         return module_write(c, m->event);
+    case ALQI_RAW_CODE:
+        return alqi_cli_codes_python(c->codes, m->event) ? ALQ_OK : ALQ_ENOMEM;
     case ALQI_RAW_RATE: /* each allocation tells its own */
         return ALQ_OK;
     case ALQI_RAW_RSS:

@@ -182,6 +182,8 @@ alqi_cli_conversion_ended(struct alqi_cli_conversion *c, uint64_t time_ns,
         {ALQI_RAW_DEEPBIND_DROPPED, "deepbind_dropped"},
         {ALQI_RAW_AFTER_END, "after_end"},
         {ALQI_RAW_WITHIN, "within"},
+        {ALQI_RAW_PYTHON_FRAMES, "python_stacks"},
+        {ALQI_RAW_PYTHON_SMALL, "python_small"},
     };
     const uint32_t flags = atomic_load(&c->header->flags);
     const struct {

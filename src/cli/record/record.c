@@ -127,6 +127,12 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
      "round times to T, such as 10ms; compresses better",
      ALQI_CLI_DURATION(RUN, time_step_us), .least = 1, .most = 1e9,
      .wants = "a time from 1us on, such as 10ms"},
+    {0, "no-python", NULL, NULL,
+     "no Python functions in stacks, no small Python objects",
+     ALQI_CLI_FLAG(RUN, has_no_python)},
+    {0, "native", NULL, NULL,
+     "also keep the frames of Python's evaluator in stacks",
+     ALQI_CLI_FLAG(RUN, has_native)},
     {0, "no-rss", NULL, NULL, "do not record resident memory",
      ALQI_CLI_FLAG(RUN, has_no_rss)},
     /* Without a value the preload's own interval, which depends on the mode. */
@@ -255,14 +261,15 @@ settings_make(const struct alqi_cli_record_run *r, const char *preload,
         strcpy(probes, "probes,");
     snprintf(out, SETTINGS_BYTES,
              "%s%s%srate=%.17g,depth=%" PRIu64 ",seed=%" PRIu64
-             ",follow=%d,mmap=%d,rss=%d,exact=%d,max_memory=%.0f,"
+             ",follow=%d,mmap=%d,rss=%d,python=%d,native=%d,exact=%d,max_"
+             "memory=%.0f,"
              "reserve=%.0f,notes=1,heap=1"
              "%s,preload=%s,out=%s/"
              "%%e.%%p.%%n" ALQI_CLI_RECORDING_SUFFIX,
              r->is_off ? "off," : "", r->is_controlled ? "control," : "",
              probes, r->rate, r->depth, r->seed, r->is_following, r->is_mapping,
-             !r->has_no_rss, r->is_exact, r->max_memory_bytes, r->reserve_bytes,
-             limits, preload, directory);
+             !r->has_no_rss, !r->has_no_python, r->has_native, r->is_exact,
+             r->max_memory_bytes, r->reserve_bytes, limits, preload, directory);
 }
 
 /* ---- the verb ------------------------------------------------------------ */

@@ -68,6 +68,10 @@ struct alqi_cli_record_run {
     bool is_quiet;
     /* --mmap */
     bool is_mapping;
+    /* --no-python */
+    bool has_no_python;
+    /* --native: the evaluator's frames stay in Python stacks */
+    bool has_native;
     /* --no-rss: resident memory is not recorded */
     bool has_no_rss;
     /* --time-step: 0: times as they are */

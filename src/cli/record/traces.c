@@ -206,6 +206,22 @@ say_nothing_seen(const struct alqi_cli_record_run *r,
                      elsewhere);
 }
 
+/* Reports what was recorded of a Python interpreter, and how to do without. */
+static void
+say_python(const struct alqi_raw_header *h)
+{
+    uint64_t n_small = atomic_load(&h->counters[ALQI_RAW_PYTHON_SMALL]);
+
+    if (n_small > 0)
+        alqi_cli_say("%s (%u): Python functions are in the stacks, and its "
+                     "small objects are sampled, too (--no-python: neither)",
+                     alqi_base_file_name(h->executable), h->pid);
+    else if (atomic_load(&h->counters[ALQI_RAW_PYTHON_FRAMES]) > 0)
+        alqi_cli_say("%s (%u): Python functions are in the stacks "
+                     "(--no-python: not)",
+                     alqi_base_file_name(h->executable), h->pid);
+}
+
 /* Reports a trace. Empty ones of other images are only counted. */
 static void
 say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
@@ -226,6 +242,7 @@ say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
                  is_exact ? "block" : "sampled block",
                  result->n_allocs == 1 ? "" : "s",
                  alqi_cli_text_bytes(result->allocated_bytes).text, path);
+    say_python(h);
     if (result->n_allocs == 0 &&
         (atomic_load(&h->flags) & ALQI_RAW_OWN_MALLOC) == 0)
         say_nothing_seen(r, h, is_exact);

@@ -1,0 +1,160 @@
+"""Small objects of Python's own allocator in a recording, --no-python, --native,
+and recordings of programs that are killed."""
+import glob
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import frames_test
+from frames_test import BIN, PATIENCE_S, run
+
+PYTHON = frames_test.PYTHONS[0]
+
+# As many objects of 80 bytes alive as the argument says, made in one function.
+SMALL = """
+class Small: __slots__ = ("a", "b", "c", "d", "e", "f")
+def make(n): return [Small() for _ in range(n)]
+import sys
+kept = make(int(sys.argv[1]))
+"""
+SMALL_BYTES = 80  # with what the collector keeps in front
+
+# Grows and shrinks through the limit between the two allocators, for ever.
+CHURN = """
+import random
+def churn():
+    kept = {}
+    while True:
+        k = random.randrange(2000)
+        b = kept.setdefault(k, bytearray())
+        b.extend(b"x" * random.randrange(300))
+        if len(b) > 1500: del b[random.randrange(1500):]
+        if k % 7 == 0: kept.pop(k)
+churn()
+"""
+
+
+class Small(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="aliquot-test-")
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.trace = os.path.join(self.dir, "t.ctf")
+
+    def report(self, *options):
+        result = run(BIN, "report", "--json", *options, self.trace)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def record_text(self, text, *arguments, options=(), env=None):
+        return run(BIN, "record", "-f", "--seed=7", "-o", self.trace, *options,
+                   "--", PYTHON, "-c", text, *arguments,
+                   env={**os.environ, **(env or {})})
+
+    def live(self, n, *options, env=None):
+        """Bytes in use at the peak of n objects."""
+        result = self.record_text(SMALL, str(n), options=options, env=env)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return self.report()["peak_bytes"], result.stderr
+
+    def test_every_object_once(self):
+        """At rate 1 the objects are counted exactly, without those that the
+        interpreter has anyway."""
+        n = 40000
+        none, _ = self.live(0, "--rate=1")
+        some, said = self.live(n, "--rate=1")
+        per_object = (some - none) / n
+        # beside each object its place in the list, with what that has spare
+        self.assertGreaterEqual(per_object, SMALL_BYTES + 8)
+        self.assertLess(per_object, SMALL_BYTES + 8 * 1.2 + 1)
+        self.assertIn("--no-python", said)
+
+    def test_as_malloc(self):
+        """PYTHONMALLOC decides: no small object is tried twice."""
+        n = 40000
+        env = {"PYTHONMALLOC": "malloc"}
+        none, _ = self.live(0, "--rate=1", env=env)
+        some, _ = self.live(n, "--rate=1", env=env)
+        per_object = (some - none) / n
+        self.assertGreaterEqual(per_object, SMALL_BYTES + 8)
+        self.assertLess(per_object, SMALL_BYTES + 8 * 1.2 + 1)
+
+    def test_with_mappings(self):
+        """Arenas are no blocks beside those that are in them."""
+        n = 40000
+        none, _ = self.live(0, "--rate=1", "--mmap")
+        some, _ = self.live(n, "--rate=1", "--mmap")
+        per_object = (some - none) / n
+        self.assertGreaterEqual(per_object, SMALL_BYTES + 8)
+        self.assertLess(per_object, SMALL_BYTES + 8 * 1.2 + 1)
+
+    def test_no_python(self):
+        n = 40000
+        some, said = self.live(n, "--rate=1", "--no-python")
+        self.assertLess(some, n * SMALL_BYTES)
+        self.assertNotIn("--no-python", said)
+        result = run(BIN, "script", self.trace)
+        self.assertNotIn("make@<string>", result.stdout)
+        self.assertIn("_PyEval_EvalFrameDefault", result.stdout)
+
+    def test_native(self):
+        self.live(1000, "--rate=1", "--native")
+        lines = [line for line in run(BIN, "script", self.trace).stdout
+                 .splitlines() if ";make@<string>" in line]
+        self.assertGreater(len(lines), 1000)
+        for line in lines:
+            self.assertRegex(line, r"_PyEval_EvalFrameDefault@[^;]*;"
+                                   r"(<module>@<string>:5;)?make@<string>")
+
+    def test_sampled(self):
+        """One of 64 KiB of 8 MiB: within six standard errors."""
+        n = 130000
+        bytes_each = SMALL_BYTES + 8
+        none, _ = self.live(0, "--interval=64K")
+        some, _ = self.live(n, "--interval=64K")
+        expected = n * bytes_each
+        error = (expected * 65536 * (1 + 8 / bytes_each)) ** 0.5
+        self.assertLess(abs(some - none - expected),
+                        6 * error + none + 8 * 0.2 * n)
+
+    def test_embedded(self):
+        """An interpreter opened by dlopen has its functions in stacks; when it
+        is closed, nothing of it is looked at."""
+        libraries = glob.glob("/usr/lib/*/libpython3.11.so.1.0")
+        if not libraries:
+            self.skipTest("no libpython3.11")
+        text = ("def inside(): return [bytearray(20000) for _ in range(200)]\n"
+                "inside()\n")
+        result = run(BIN, "record", "-f", "--interval=1K", "-o", self.trace,
+                     "--", os.environ["EMBEDDED"], libraries[0], "2", text)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("Python functions are in the stacks (", result.stderr)
+        lines = [line for line in run(BIN, "script", self.trace).stdout
+                 .splitlines() if "inside@<string>:1" in line]
+        self.assertGreater(len(lines), 300)
+
+    def test_killed(self):
+        """Whenever it is killed, what was recorded is whole."""
+        rng = random.Random(int(os.environ.get("ALQ_TEST_SEED", "0")) + 1)
+        for _ in range(8):
+            text = ("import threading, os, signal\n"
+                    "threading.Timer(%g, os.kill, (os.getpid(), "
+                    "signal.SIGKILL)).start()\n%s"
+                    % (rng.random() * 0.4, CHURN))
+            process = subprocess.Popen(
+                [BIN, "record", "-f", "--interval=512", "-q", "-o", self.trace,
+                 "--", PYTHON, "-c", text])
+            process.wait(PATIENCE_S)
+            self.assertEqual(process.returncode, -signal.SIGKILL)
+            result = run(BIN, "check", self.trace)
+            self.assertEqual(result.returncode, 0, result.stdout)
+            self.assertIn("churn@<string>",
+                          run(BIN, "script", self.trace).stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
