@@ -23,6 +23,9 @@ import sys
 kept = make(int(sys.argv[1]))
 """
 SMALL_BYTES = 80  # with what the collector keeps in front
+# An object with its place in the list, and what the start of an interpreter
+# varies by; one that is counted twice has more.
+MOST_BYTES = 120
 
 # Grows and shrinks through the limit between the two allocators, for ever.
 CHURN = """
@@ -70,7 +73,7 @@ class Small(unittest.TestCase):
         per_object = (some - none) / n
         # beside each object its place in the list, with what that has spare
         self.assertGreaterEqual(per_object, SMALL_BYTES + 8)
-        self.assertLess(per_object, SMALL_BYTES + 8 * 1.2 + 1)
+        self.assertLess(per_object, MOST_BYTES)
         self.assertIn("--no-python", said)
 
     def test_as_malloc(self):
@@ -81,7 +84,7 @@ class Small(unittest.TestCase):
         some, _ = self.live(n, "--rate=1", env=env)
         per_object = (some - none) / n
         self.assertGreaterEqual(per_object, SMALL_BYTES + 8)
-        self.assertLess(per_object, SMALL_BYTES + 8 * 1.2 + 1)
+        self.assertLess(per_object, MOST_BYTES)
 
     def test_with_mappings(self):
         """Arenas are no blocks beside those that are in them."""
@@ -90,7 +93,7 @@ class Small(unittest.TestCase):
         some, _ = self.live(n, "--rate=1", "--mmap")
         per_object = (some - none) / n
         self.assertGreaterEqual(per_object, SMALL_BYTES + 8)
-        self.assertLess(per_object, SMALL_BYTES + 8 * 1.2 + 1)
+        self.assertLess(per_object, MOST_BYTES)
 
     def test_no_python(self):
         n = 40000
