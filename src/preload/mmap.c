@@ -6,9 +6,10 @@
  *
  * .inv.once  Memory is not counted twice: the C library's own mappings (of
  *            malloc, of thread stacks) do not pass here, and what the module
- *            of the program's malloc maps is passed over, as is that of a
- * Python whose small blocks are tried. .inv.own   What this library maps for
- * itself is not the program's: it is neither tried nor counted as dropped.
+ *            of the program's malloc maps is passed over, as is what a Python
+ *            maps whose small blocks are tried.
+ * .inv.own   What this library maps for itself is not the program's: it is
+ *            neither tried nor counted as dropped.
  *
  * Off, each call is a few tests and the system call. */
 #include <dlfcn.h>

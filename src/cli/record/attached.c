@@ -79,12 +79,12 @@ settings_make(const struct alqi_cli_record_run *r, const struct place *there,
     char pattern[2 * sizeof there->path];
 
     alqi_base_pattern_quote(pattern, there->path, strlen(there->path));
-    if (snprintf(
-            out, SETTINGS_BYTES,
-            "rate=%.17g,depth=%" PRIu64 ",seed=%" PRIu64
-            ",rss=%d,attacher=%d,out=%s/%%e.%%p.%%n" ALQI_CLI_RECORDING_SUFFIX,
-            r->rate, r->depth, r->seed, !r->has_no_rss, (int)getpid(),
-            pattern) < SETTINGS_BYTES)
+    if (snprintf(out, SETTINGS_BYTES,
+                 "rate=%.17g,depth=%" PRIu64 ",seed=%" PRIu64
+                 ",rss=%d,python=%d,native=%d,attacher=%d,out=%s/"
+                 "%%e.%%p.%%n" ALQI_CLI_RECORDING_SUFFIX,
+                 r->rate, r->depth, r->seed, !r->has_no_rss, !r->has_no_python,
+                 r->has_native, (int)getpid(), pattern) < SETTINGS_BYTES)
         return true;
     return alqi_cli_refuse("record: %s: the path is too long", there->path);
 }
