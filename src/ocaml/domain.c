@@ -25,6 +25,7 @@
 #include "heap/event.h"
 #include "heap/major_cycle.h"
 #include "heap/observe.h"
+#include "heap/stop.h"
 #include "ocaml/domain.h"
 #include "ocaml/enter.h"
 #include "ocaml/events.h"
@@ -389,21 +390,48 @@ caml_bt_is_self(void)
 
 /* ---- stops -------------------------------------------------------------- */
 
+/* What a stop of OCaml's own does. */
+struct own_stop {
+    void (*run)(struct caml_domain_state *, void *, int,
+                struct caml_domain_state **);
+    void (*before)(struct caml_domain_state *);
+    void *data;
+};
+
+static void
+own_stop_begin(struct alqi_domain *leader)
+{
+    const struct own_stop *stop = leader->stop_arg;
+    struct caml_domain_state *all[1] = {caml_state};
+
+    if (stop->before != NULL)
+        stop->before(caml_state);
+    stop->run(caml_state, stop->data, 1, all);
+}
+
+static const struct alqi_heap_stop_work *
+own_stop_last(struct alqi_domain *self)
+{
+    (void)self;
+    return NULL;
+}
+
 /* OCaml's own stops, for its runtime events: the caller alone runs, and passes
- * each barrier at once.  The other domains go on; they look at the ring of
- * events when they write one. */
+ * each barrier at once, while the others are stopped: one that is writing an
+ * event has written it when the ring goes. */
 ALQI_OCAML_API int
 caml_try_run_on_all_domains(void (*run)(struct caml_domain_state *, void *, int,
                                         struct caml_domain_state **),
                             void *data,
                             void (*before)(struct caml_domain_state *))
 {
-    struct caml_domain_state *all[1] = {caml_state};
+    static const struct alqi_heap_stop_work work = {.begin = own_stop_begin,
+                                                    .last = own_stop_last};
+    struct alqi_domain *d = alqi_ocaml_domain(caml_state);
+    struct own_stop stop = {run, before, data};
 
-    if (before != NULL)
-        before(caml_state);
-    run(caml_state, data, 1, all);
-    return 1;
+    d->stop_arg = &stop;
+    return alqi_heap_stop_try(d, &work);
 }
 
 ALQI_OCAML_API uintptr_t

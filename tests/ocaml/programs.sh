@@ -151,6 +151,15 @@ for kind in native bytecode; do
     (ulimit -v 300000 && timeout 300 "./memory.$kind") >got.txt 2>&1
     equal "memory.$kind" "$(sort got.txt | uniq -c | xargs)" "3 out of memory"
 done
+built ring.native ocamlopt -I +runtime_events runtime_events.cmxa \
+    "${native[@]}" -runtime-variant _aliquot
+built ring.bytecode ocamlc -custom -I +runtime_events runtime_events.cma \
+    "${bytecode[@]}" -runtime-variant _aliquot
+for kind in native bytecode; do
+    for ((i = 0; i < 20; i++)); do
+        equal "ring.$kind" "$(status_of got.txt timeout 300 "./ring.$kind")" 0
+    done
+done
 
 # With OCaml's own runtime it is there, and says so.
 built limits.theirs ocamlopt "${native[@]}"
