@@ -67,8 +67,9 @@ is_gone(const struct alqi_cli_attach *a)
 static bool
 say_gone(const struct alqi_cli_attach *a)
 {
-    return alqi_cli_refuse("%s: process %d has ended", a->verb,
-                           (int)a->target.pid);
+    return alqi_cli_refuse("%s: process %d has ended, or executed another "
+                           "program",
+                           a->verb, (int)a->target.pid);
 }
 
 /* ---- a thread at a safe point -------------------------------------------- */
@@ -96,7 +97,8 @@ thread_try(struct alqi_cli_attach *a, pid_t tid, uintptr_t function,
     if (*error == 0)
         return GIVEN;
     alqi_plat_thread_go(&thread);
-    return FAILED;
+    /* The rest of its stack is not mapped yet. */
+    return *error == EFAULT ? NOT_SAFE : FAILED;
 }
 
 /* Tries each thread of the process once. */
