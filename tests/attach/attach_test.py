@@ -1,6 +1,7 @@
 """Attaching to processes that run, and leaving them as they were.
 
 ALQ_ATTACHMENTS is how often the threads that hammer malloc are attached to."""
+import ctypes
 import glob
 import json
 import os
@@ -18,6 +19,32 @@ PLUGIN = os.environ["PLUGIN"]
 STATIC = os.environ["STATIC"]
 ATTACHMENTS = int(os.environ.get("ALQ_ATTACHMENTS", "8"))
 FAIR = "--interval=16K"
+
+
+class Allows(ctypes.Structure):
+    """A filter of system calls that allows all."""
+    _fields_ = [("n", ctypes.c_ushort), ("code", ctypes.c_void_p)]
+
+
+def filtered():
+    code = ctypes.create_string_buffer(b"\6\0\0\0" + b"\0\0\xff\x7f", 8)
+    libc = ctypes.CDLL(None, use_errno=True)
+    program = Allows(1, ctypes.addressof(code))
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or \
+            libc.prctl(22, 2, ctypes.byref(program)) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def child_of(pid):
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path) as f:
+                fields = f.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            return int(path.split("/")[2])
+    raise LookupError(pid)
 
 
 class Program:
@@ -250,9 +277,17 @@ class Attach(common.Case):
         self.assertNotIn("aliquot-preload", self.maps(own.pid))
         recorded = Program(self, common.BIN, "record", "-q", "-o", self.trace,
                            ATTACHED, "1")
-        child = subprocess.run(["pgrep", "-P", str(recorded.pid)],
-                               capture_output=True, text=True).stdout.split()
-        self.refused(child[0], "has the profiler from its start")
+        self.refused(child_of(recorded.pid), "has the profiler from its start")
+
+    def test_filters(self):
+        """... of system calls that this command has not."""
+        process = self.started("sleep", "1000", preexec_fn=filtered)
+        self.refused(process.pid, "a filter of its own")
+        result = subprocess.run(
+            [common.BIN, "record", "-p", str(process.pid), "--for=10ms", "-o",
+             self.trace], preexec_fn=filtered, capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIsNone(process.poll())
 
     def test_stopped(self):
         process = self.started("sleep", "1000")
@@ -280,11 +315,13 @@ class Attach(common.Case):
     @unittest.skipUnless(os.geteuid() == 0, "not root")
     def test_containers(self):
         """... have other files, and other numbers of processes."""
+        if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"],
+                          capture_output=True).returncode != 0:
+            self.skipTest("unshare is denied")
         program = Program(
             self, "unshare", "--mount", "--pid", "--fork", "--mount-proc",
             "sh", "-c", f"mount -t tmpfs none /tmp && exec {ATTACHED} 2")
-        pid, = subprocess.run(["pgrep", "-P", str(program.pid)], check=True,
-                              capture_output=True, text=True).stdout.split()
+        pid = child_of(program.pid)
         for _ in range(2):
             self.record(pid)
             self.assertIn("allocate_here", self.sites())

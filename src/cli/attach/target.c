@@ -58,8 +58,12 @@ status_line(struct alqi_cli_attach_target *t, const char *line)
         t->uid = value;
     else if (sscanf(line, "Gid: %*u %u", &value) == 1)
         t->gid = value;
+    else if (sscanf(line, "PPid: %u", &value) == 1)
+        t->parent = (pid_t)value;
     else if (sscanf(line, "Seccomp: %u", &value) == 1)
-        t->is_filtered = value != 0;
+        t->n_filters = value != 0; /* the next line counts, if it is there */
+    else if (sscanf(line, "Seccomp_filters: %u", &value) == 1)
+        t->n_filters = value;
     else if (strncmp(line, "x86_Thread_features:", 20) == 0)
         t->has_shadow = strstr(line, "shstk") != NULL;
 }
@@ -77,6 +81,27 @@ status_read(struct alqi_cli_attach_target *t)
         status_line(t, line);
     fclose(file);
     return true;
+}
+
+/* A container begins with a filter, which lets libraries be loaded: its
+ * processes have those of its first one, and that itself may have one.  Nor is
+ * a filter the process's own that this command has, too. */
+static bool
+has_own_filter(const struct alqi_cli_attach_target *t)
+{
+    struct alqi_cli_attach_target other = {.pid = getpid()};
+
+    if (t->n_filters == 0 ||
+        (status_read(&other) && t->n_filters <= other.n_filters))
+        return false;
+    if (t->inner_pid == 1)
+        return t->n_filters > 1;
+    for (other = *t; other.inner_pid != 1;) {
+        other = (struct alqi_cli_attach_target){.pid = other.parent};
+        if (other.pid == 0 || !status_read(&other))
+            return true; /* the first process is not to be seen from here */
+    }
+    return t->n_filters > other.n_filters;
 }
 
 static bool
@@ -233,11 +258,12 @@ rights_check(const char *verb, const struct alqi_cli_attach_target *t)
 static bool
 confinement_check(const char *verb, const struct alqi_cli_attach_target *t)
 {
-    if (t->is_filtered)
-        return REFUSE("has a filter of system calls (seccomp), which would "
-                      "forbid it to load the profiler: start it with "
-                      "'aliquot record%s'",
-                      "");
+    if (t->has_own_filter)
+        return REFUSE(
+            "has a filter of its own for system calls (seccomp), which may "
+            "forbid it to load the profiler: start it with "
+            "'aliquot record%s'",
+            "");
     if (t->has_shadow)
         return REFUSE("has shadow stacks, which let no call in: start it with "
                       "'aliquot record%s'",
@@ -289,6 +315,7 @@ alqi_cli_target_look(const char *verb, pid_t pid,
         return REFUSE("cannot be attached to on this %s", "processor");
     if (!status_read(t))
         return alqi_cli_refuse("%s: no process %d", verb, (int)pid);
+    t->has_own_filter = has_own_filter(t);
     errno = 0;
     files_look(t);
     if (!state_check(verb, t) || !rights_check(verb, t) ||

@@ -21,9 +21,11 @@ struct alqi_cli_attach_target {
     pid_t inner_pid; /* as the process itself knows it (pid namespace) */
     uid_t uid;
     gid_t gid;
-    char state;          /* as in ps                                       */
-    pid_t tracer;        /* 0: none                                        */
-    bool is_filtered;    /* a system-call filter                           */
+    char state;   /* as in ps                                       */
+    pid_t tracer; /* 0: none                                        */
+    pid_t parent;
+    unsigned n_filters;  /* of system calls (seccomp) */
+    bool has_own_filter; /* beyond those of its container */
     bool has_shadow;     /* shadow stacks                                  */
     bool is_other_mount; /* it sees another tree of files than this command */
     char executable[PATH_MAX]; /* as the process sees it                    */
