@@ -49,7 +49,7 @@ has_sampled() { # N
 }
 
 report_has() { # TRACE WORD
-    "$aliquot" report "$1" 2>/dev/null | grep "$2" >/dev/null
+    "$aliquot" report --allocated "$1" 2>/dev/null | grep "$2" >/dev/null
 }
 
 has_lines() { # N WORD FILE
@@ -212,7 +212,7 @@ for n in 1 2 3; do
 done
 over
 contains "said" "$(cat err)" "sampling, recorded to"
-contains "recorded by signal" "$("$aliquot" report signal)" "churn"
+contains "recorded by signal" "$("$aliquot" report --allocated signal)" "churn"
 (trap '' USR2 && env LD_PRELOAD="$preload" ALIQUOT=signal=USR2 true 2>err)
 contains "an ignored signal is left" "$(cat err)" "is handled or ignored"
 contains "no such signal" "$(env LD_PRELOAD="$preload" ALIQUOT=signal=KILL \
