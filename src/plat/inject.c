@@ -141,7 +141,6 @@ alqi_plat_thread_stop(pid_t tid, struct alqi_plat_stopped *out)
                (void *)(long)(status >> 16 == 0 ? WSTOPSIG(status) : 0));
         return EBUSY;
     }
-    out->pc = r.rip;
     out->sp = r.rsp;
     out->call = (long)r.orig_rax;
     out->is_in_sequence = is_in_sequence(tid);
@@ -161,13 +160,26 @@ has_signals(pid_t tid)
            ptrace(PTRACE_PEEKSIGINFO, tid, &shared, &info) != 0;
 }
 
-/* A wait that the kernel gives up for a stop as for a signal, and no signal is
- * there. */
+/* Waits that the kernel gives up for a stop as for a signal (signal(7)). */
+static bool
+is_never_resumed(unsigned long call)
+{
+    static const unsigned short calls[] = {
+        SYS_epoll_wait,   SYS_epoll_pwait,     SYS_epoll_pwait2,
+        SYS_semop,        SYS_rt_sigtimedwait, SYS_semtimedop,
+        SYS_io_getevents, SYS_io_pgetevents};
+
+    for (size_t i = 0; i < ALQI_COUNT_OF(calls); i++)
+        if (calls[i] == call)
+            return true;
+    return false;
+}
+
+/* Such a wait, and no signal is there. */
 static bool
 is_given_up(pid_t tid, const struct user_regs_struct *r)
 {
-    return -(long)r->rax == EINTR &&
-           (r->orig_rax == SYS_epoll_wait || r->orig_rax == SYS_epoll_pwait) &&
+    return -(long)r->rax == EINTR && is_never_resumed(r->orig_rax) &&
            !has_signals(tid);
 }
 

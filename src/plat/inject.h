@@ -25,7 +25,6 @@ enum {
 /* A stopped thread. */
 struct alqi_plat_stopped {
     pid_t tid;
-    uintptr_t pc;
     uintptr_t sp;
     /* The system call that it waits in or comes from; -1: none. */
     long call;

@@ -9,10 +9,12 @@
  * from outside: it stands at a safe point and has all signals blocked.
  *
  * .inv.one     One call at a time: a second one, of another command, fails.
+ * .inv.errno   The thread finds errno as it was: it may be about to look at it.
  *
  * Keeps .inv.bracket and .inv.unmapped (doc/design/attach.md). */
 #include "preload/attach.h"
 
+#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -158,6 +160,7 @@ begin(const char *settings)
 static void
 called(bool (*call)(const char *settings), const char *settings)
 {
+    int saved = errno; /* .inv.errno */
     bool is_ok;
 
     if (atomic_exchange(&is_called, true))
@@ -166,6 +169,16 @@ called(bool (*call)(const char *settings), const char *settings)
     alq_attach_told.is_ok = is_ok;
     atomic_store(&is_called, false);
     atomic_fetch_add(&alq_attach_told.n_calls, 1);
+    errno = saved;
+}
+
+/* Another thread of the parent may be in a call, which ends here; and what the
+ * parent's command waits for is the parent's. */
+void
+alqi_preload_attach_fork_child(void)
+{
+    atomic_store(&is_called, false);
+    alq_attach_told.attacher_pid = 0;
 }
 
 static bool

@@ -16,6 +16,8 @@ bool alqi_preload_is_late(void);
 /* The constructor of a late library has run: ABSENT -> IDLE. */
 void alqi_preload_attach_idle(void);
 
+void alqi_preload_attach_fork_child(void);
+
 #pragma GCC visibility pop
 
 /* For a thread that is given the call from outside, at a safe point and with

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "memprof/probes.h"
+#include "preload/attach.h"
 #include "preload/exact.h"
 #include "preload/got.h"
 #include "preload/live.h"
@@ -124,6 +125,7 @@ child_restart(bool is_prepared)
     alqi_preload_threads_fork_child(is_prepared);
     alqi_preload_spawn_fork_child();
     alqi_preload_got_fork_child();
+    alqi_preload_attach_fork_child();
     alqi_preload_recorder_fork_child();
     alqi_preload_exact_fork_child();
     alqi_preload_live_fork_child(is_prepared);

@@ -24,6 +24,7 @@
 #include "preload/preload.h"
 
 enum { DLOPEN /* the first row */ };
+#define FIRST_LETTERS "acdfmprv" /* of the rows' names, and "" */
 enum { PAGE_BYTES = 4096, SETTLED_NS = 1000000000 };
 
 static void loading(void);
@@ -54,7 +55,7 @@ static struct {
     uint64_t looked_ns;           /* the last walk's time; under the lock     */
     _Atomic(uint64_t) changed_ns; /* of the last one that wrote a word, or of
                                      the last dlopen                        */
-    bool is_forked;               /* and nobody has attached to it since      */
+    _Atomic(bool) is_forked;      /* and nobody has attached to it since      */
 } got = {.lock = ALQI_PLAT_LOCK(PRELOAD_GOT)};
 
 /* ---- one module ---------------------------------------------------------- */
@@ -177,6 +178,8 @@ relocation_visit(struct walk *w, const struct module *m, const Elf64_Rela *r)
     const Elf64_Sym *symbol = &m->symbols[ELF64_R_SYM(r->r_info)];
     const char *name = m->strings + symbol->st_name;
 
+    if (strchr(FIRST_LETTERS, name[0]) == NULL)
+        return; /* most, in modules of C++ */
     for (size_t row = 0; row < ALQI_COUNT_OF(rows); row++)
         if (strcmp(name, rows[row].name) == 0)
             w->visit(w, m, row, symbol, (void **)(m->bias + r->r_offset));

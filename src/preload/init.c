@@ -40,7 +40,11 @@ void
 alqi_preload_log(const char *text)
 {
     char line[1600];
-    int n = snprintf(line, sizeof line, "aliquot: %d: %s\n", own_pid(), text);
+    int n;
+
+    if (alqi_preload_config.attacher_pid != 0)
+        return; /* its stderr is not for a command that it knows nothing of */
+    n = snprintf(line, sizeof line, "aliquot: %d: %s\n", own_pid(), text);
 
     if (n > 0)
         alqi_plat_say_sigsafe(line, (size_t)n < sizeof line ? (size_t)n

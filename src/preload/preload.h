@@ -280,7 +280,8 @@ extern struct alqi_memprof_domain *alqi_preload_domain;
 /* From now on limit triggers are notified of samples. */
 void alqi_preload_limits_begin(void);
 
-/* One line on stderr, "aliquot: PID: TEXT". */
+/* One line on stderr, "aliquot: PID: TEXT"; nothing in a process that is
+ * attached to: the command tells. */
 void alqi_preload_log(const char *text);
 
 /* ---- configuration (config.c) -------------------------------------------- */

@@ -1,3 +1,5 @@
+/* raw_test.c -- the codec of recordings: what goes in comes out, and nothing
+ * else crashes it */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

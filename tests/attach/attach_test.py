@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -298,6 +299,14 @@ class Attach(common.Case):
              self.trace], preexec_fn=filtered, capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIsNone(process.poll())
+
+    def test_it_is_told_nothing(self):
+        """... of what cannot be recorded: the command is."""
+        program = self.program(preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (4096, 4096)))
+        self.refused(program.pid, "ulimit -f")
+        self.assertEqual(program.ask("where"), "libc.so.6 libc.so.6")
+        program.end()  # its stderr is empty
 
     def test_stopped(self):
         process = self.started("sleep", "1000")

@@ -11,9 +11,11 @@
  *   fork      a child allocates, and ends
  *   plugin    opens PLUGIN; a thread calls its function from then on
  *   exec      goes on as another program
- *   signals   a handler allocates every millisecond, on a thread that does not
+ *   signals   a handler allocates every millisecond, on a thread that does not,
+ *             and whose errno stays
  *   end       verifies all, and ends with status 0 */
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -130,8 +132,14 @@ spin(void *arg)
     volatile unsigned n = 0;
 
     (void)arg;
-    while (!atomic_load_explicit(&is_ending, memory_order_relaxed))
+    errno = 4711;
+    while (!atomic_load_explicit(&is_ending, memory_order_relaxed)) {
         n++;
+        if (errno != 4711) {
+            fprintf(stderr, "errno is %d\n", errno);
+            _exit(1);
+        }
+    }
     return NULL;
 }
 

@@ -21,7 +21,7 @@
 #include "base/base.h"
 #include "base/file_name.h"
 
-enum { FRAMES_MAX = 1024, STACK_BYTES_LEAST = 64 << 10 };
+enum { FRAMES_MAX = 1024, STACK_BYTES_LEAST = 64 << 10, NAME_BYTES_MOST = 40 };
 
 enum kind { PROGRAM, C_LIBRARY, FORBIDDEN };
 
@@ -209,70 +209,24 @@ struct chain {
 static bool
 is_waiting_name(const char *name)
 {
-    static const char *const names[] = {"accept",
-                                        "accept4",
-                                        "clock_nanosleep",
-                                        "epoll_pwait",
-                                        "epoll_pwait2",
-                                        "epoll_wait",
-                                        "futex",
-                                        "io_getevents",
-                                        "msgrcv",
-                                        "nanosleep",
-                                        "pause",
-                                        "poll",
-                                        "ppoll",
-                                        "pselect",
-                                        "pselect64",
-                                        "pthread_cond_clockwait",
-                                        "pthread_cond_timedwait",
-                                        "pthread_cond_wait",
-                                        "pthread_join",
-                                        "pthread_timedjoin_np",
-                                        "pthread_barrier_wait",
-                                        "read",
-                                        "readv",
-                                        "pread64",
-                                        "recv",
-                                        "recvfrom",
-                                        "recvmmsg",
-                                        "recvmsg",
-                                        "select",
-                                        "sem_clockwait",
-                                        "sem_timedwait",
-                                        "sem_wait",
-                                        "sem_clockwait64",
-                                        "semop",
-                                        "semtimedop",
-                                        "send",
-                                        "sendmsg",
-                                        "sigsuspend",
-                                        "sigtimedwait",
-                                        "sigwait",
-                                        "sigwaitinfo",
-                                        "sleep",
-                                        "syscall",
-                                        "usleep",
-                                        "wait",
-                                        "wait3",
-                                        "wait4",
-                                        "waitid",
-                                        "waitpid",
-                                        "write",
-                                        "writev",
-                                        "newselect",
-                                        "libc_read",
-                                        "libc_select",
-                                        "connect",
-                                        "fsync"};
+    static const char names[] =
+        " accept accept4 clock_nanosleep connect epoll_pwait epoll_pwait2 "
+        "epoll_wait fsync msgrcv nanosleep pause poll ppoll pread64 pselect "
+        "pthread_barrier_wait pthread_cond_clockwait pthread_cond_timedwait "
+        "pthread_cond_wait pthread_join pthread_timedjoin_np read readv recv "
+        "recvfrom recvmmsg recvmsg select sem_clockwait sem_timedwait sem_wait "
+        "semop semtimedop send sendmsg sigsuspend sigtimedwait sigwait "
+        "sigwaitinfo sleep syscall usleep wait wait3 wait4 waitid waitpid "
+        "write writev ";
+    char word[NAME_BYTES_MOST + 3];
     size_t n;
 
     name += strspn(name, "_");
-    n = strcspn(name, "@");
-    for (size_t i = 0; i < ALQI_COUNT_OF(names); i++)
-        if (strncmp(name, names[i], n) == 0 && names[i][n] == '\0')
-            return true;
-    return false;
+    n = strcspn(name, "@"); /* the version */
+    if (n == 0 || n > NAME_BYTES_MOST)
+        return false;
+    snprintf(word, sizeof word, " %.*s ", (int)n, name);
+    return strstr(names, word) != NULL;
 }
 
 static bool
