@@ -9,7 +9,7 @@
  * from outside: it stands at a safe point and has all signals blocked.
  *
  * .inv.one     One call at a time: a second one, of another command, fails.
- * .inv.errno   The thread finds errno as it was: it may be about to look at it.
+ * .inv.found   The thread finds errno as it was: it may be about to look at it.
  *
  * Keeps .inv.bracket and .inv.unmapped (doc/design/attach.md). */
 #include "preload/attach.h"
@@ -160,7 +160,7 @@ begin(const char *settings)
 static void
 called(bool (*call)(const char *settings), const char *settings)
 {
-    int saved = errno; /* .inv.errno */
+    int saved = errno; /* .inv.found */
     bool is_ok;
 
     if (atomic_exchange(&is_called, true))

@@ -224,6 +224,7 @@ class Attach(common.Case):
     def test_top(self):
         """... of a process without a profiler attaches to it, and lets go."""
         program = self.program()
+        before = set(glob.glob("/tmp/.aliquot-raw*"))
         got = json.loads(self.ok("top", "--json", "-p", str(program.pid)))
         self.assertEqual(got["pid"], program.pid)
         self.assertEqual(program.ask("where"), "libc.so.6 libc.so.6")
@@ -239,6 +240,7 @@ class Attach(common.Case):
         while program.ask("where") != "libc.so.6 libc.so.6":
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
+        self.assertEqual(set(glob.glob("/tmp/.aliquot-raw*")), before)
         program.end()
 
     def test_snapshot(self):

@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 
 #include "base/base.h"
 #include "base/file_name.h"
+#include "base/pattern.h"
 #include "cli/attach/safe.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/proc.h"
@@ -32,7 +34,8 @@ enum {
     FIND_US = 10000000,   /* for a thread at a safe point  */
     RETURN_US = 10000000, /* for a call to come back       */
     END_US = 5000000,     /* for threads to leave the profiler */
-    ROUND_NS = 1000000
+    ROUND_NS = 1000000,
+    SETTINGS_BYTES = 4096
 };
 
 struct alqi_cli_attach {
@@ -424,16 +427,41 @@ others_check(const struct alqi_cli_attach *a)
                            (unsigned)told.attacher_pid, told.text);
 }
 
+/* The text of ALIQUOT for the library.  False: the path is too long. */
+static bool
+settings_make(const struct alqi_cli_attach *a,
+              const struct alqi_cli_attach_settings *s,
+              const struct alqi_cli_attach_place *place,
+              char out[SETTINGS_BYTES])
+{
+    char pattern[2 * sizeof place->there];
+
+    alqi_base_pattern_quote(pattern, place->there, strlen(place->there));
+    if (snprintf(out, SETTINGS_BYTES,
+                 "rate=%.17g,depth=%" PRIu64 ",seed=%" PRIu64
+                 ",rss=%d,python=%d,native=%d,attacher=%d,out=%s/"
+                 "%%e.%%p.%%n.alqraw",
+                 s->rate, s->depth, s->seed, !s->has_no_rss, !s->has_no_python,
+                 s->has_native, (int)getpid(), pattern) < SETTINGS_BYTES)
+        return true;
+    return alqi_cli_refuse("%s: %s: the path is too long", a->verb,
+                           place->there);
+}
+
 bool
-alqi_cli_attach_begin(struct alqi_cli_attach *a, const char *settings,
+alqi_cli_attach_begin(struct alqi_cli_attach *a,
+                      const struct alqi_cli_attach_settings *settings,
+                      const struct alqi_cli_attach_place *place,
                       struct alqi_attach_told *told)
 {
     uint64_t until_us = alqi_cli_mono_us() + END_US;
+    char text[SETTINGS_BYTES];
 
-    if (!library_load(a) || !others_check(a))
+    if (!settings_make(a, settings, place, text) || !library_load(a) ||
+        !others_check(a))
         return false;
     do {
-        if (!library_call(a, a->begin, settings, told))
+        if (!library_call(a, a->begin, text, told))
             return false;
     } while (!told->is_ok && told->state == ALQI_ATTACH_ENDING &&
              alqi_cli_mono_us() < until_us);

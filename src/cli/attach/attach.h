@@ -3,7 +3,9 @@
 #ifndef ALQI_CLI_ATTACH_ATTACH_H
 #define ALQI_CLI_ATTACH_ATTACH_H
 
+#include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "cli/attach/target.h"
@@ -21,10 +23,34 @@ void alqi_cli_attach_drop(struct alqi_cli_attach *attach);
 const struct alqi_cli_attach_target *
 alqi_cli_attach_target_of(const struct alqi_cli_attach *attach);
 
-/* Loads the library if it is not there, and begins a recording with `settings`
- * (wire/attach.h).  False: the reason has been said, and the process is as it
- * was, but for an idle library. */
-bool alqi_cli_attach_begin(struct alqi_cli_attach *attach, const char *settings,
+/* Where the process makes the recording. */
+struct alqi_cli_attach_place {
+    char here[PATH_MAX];       /* a directory, as this command reaches it */
+    char there[PATH_MAX + 16]; /* the same, as the process names it */
+};
+
+/* Makes a directory in the process's /tmp, of its user; it is reached by a
+ * descriptor, so also when the process has ended.  False: the reason has been
+ * said. */
+bool alqi_cli_attach_place_make(const char *verb,
+                                const struct alqi_cli_attach_target *target,
+                                struct alqi_cli_attach_place *place);
+
+struct alqi_cli_attach_settings {
+    double rate;    /* samples per word     */
+    uint64_t depth; /* frames; 0: the usual */
+    uint64_t seed;  /* 0: random            */
+    bool has_no_rss;
+    bool has_no_python;
+    bool has_native;
+};
+
+/* Loads the library if it is not there, and begins a recording.  False: the
+ * reason has been said, and the process is as it was, but for an idle
+ * library. */
+bool alqi_cli_attach_begin(struct alqi_cli_attach *attach,
+                           const struct alqi_cli_attach_settings *settings,
+                           const struct alqi_cli_attach_place *place,
                            struct alqi_attach_told *told);
 
 /* Ends it.  False: the reason has been said; or the process has ended. */

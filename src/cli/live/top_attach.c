@@ -1,10 +1,14 @@
 /* top_attach.c -- top of a process that has no profiler
  *
- *   none --attach--> a child, `aliquot record -p`, records; top follows the
- *                    recording --detach, or top's end--> none
+ *   none --attach--> a child attaches; top follows the recording
+ *                    --detach, or top's end--> none
  *
  * The child ends the recording however top ends: the system sends it a signal
- * then. Its trace is not kept. */
+ * then.  It leaves no file. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,32 +17,77 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/defaults.h"
+#include "cli/attach/attach.h"
 #include "cli/live/top.h"
 #include "cli/tool/cli.h"
+#include "cli/tool/launch.h"
 
-static struct {
-    pid_t child; /* 0: none                                */
-    char directory[64];
-    char trace[80]; /* in it: what the child leaves */
-} attached;
+#define BEGUN "begun\n"
 
-/* Becomes `aliquot record -p`. */
+static pid_t attached; /* the child; 0: none */
+
+/* Removes the directory and what the process has made in it. */
+static void
+place_remove(const struct alqi_cli_attach_place *place)
+{
+    char path[PATH_MAX + 300];
+    DIR *directory = opendir(place->here);
+    struct dirent *entry;
+
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+        snprintf(path, sizeof path, "%s/%s", place->here, entry->d_name);
+        if (entry->d_name[0] != '.')
+            unlink(path);
+    }
+    if (directory != NULL)
+        closedir(directory);
+    rmdir(place->here);
+}
+
+/* Records until SIGTERM, which is blocked. */
+static void
+record(struct alqi_cli_attach *attach, const sigset_t *term)
+{
+    const struct alqi_cli_attach_settings settings = {
+        .rate = ALQI_DEFAULT_RATE, .depth = ALQI_DEFAULT_DEPTH_FRAMES};
+    struct alqi_cli_attach_place place;
+    struct alqi_attach_told told;
+
+    if (!alqi_cli_attach_place_make("top", alqi_cli_attach_target_of(attach),
+                                    &place))
+        return;
+    if (alqi_cli_attach_begin(attach, &settings, &place, &told)) {
+        (void)!write(STDERR_FILENO, BEGUN, strlen(BEGUN));
+        sigwaitinfo(term, NULL);
+        alqi_cli_attach_end(attach);
+    }
+    place_remove(&place);
+}
+
 static void
 child(pid_t pid, int errors, pid_t parent)
 {
-    char number[16];
-    char *argv[] = {(char *)"aliquot", (char *)"record", (char *)"-p", number,
-                    (char *)"-fo",     attached.trace,   NULL};
+    struct alqi_cli_attach *attach;
+    char preload[PATH_MAX];
+    sigset_t term;
 
-    snprintf(number, sizeof number, "%d", (int)pid);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
     setpgid(0, 0); /* ^C is top's */
-    if (getppid() == parent && dup2(errors, STDERR_FILENO) >= 0)
-        execv("/proc/self/exe", argv);
-    _exit(127);
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent || dup2(errors, STDERR_FILENO) < 0 ||
+        !alqi_cli_preload_find(preload, sizeof preload))
+        return;
+    attach = alqi_cli_attach_open("top", pid, preload);
+    if (attach != NULL)
+        record(attach, &term);
+    alqi_cli_attach_drop(attach);
 }
 
-/* Waits for the child's first line: what it records, or why it cannot. */
+/* Waits for the child's first line: that it has begun, or why it cannot. */
 static bool
 is_begun(int from)
 {
@@ -48,7 +97,7 @@ is_begun(int from)
 
     if (said != NULL)
         fclose(said);
-    if (is_line && strstr(line, " from now on") != NULL)
+    if (is_line && strcmp(line, BEGUN) == 0)
         return true;
     line[strcspn(line, "\n")] = '\0';
     return alqi_cli_refuse("%s", strncmp(line, "aliquot: ", 9) == 0 ? line + 9
@@ -61,14 +110,14 @@ alqi_cli_top_attach(pid_t pid)
     pid_t parent = getpid();
     int ends[2];
 
-    strcpy(attached.directory, "/tmp/aliquot-top.XXXXXX");
-    if (mkdtemp(attached.directory) == NULL || pipe(ends) != 0)
-        return alqi_cli_refuse("top: cannot make a directory in /tmp");
-    snprintf(attached.trace, sizeof attached.trace, "%s/trace.ctf",
-             attached.directory);
-    attached.child = fork();
-    if (attached.child == 0)
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return alqi_cli_refuse("top: %s", strerror(errno));
+    attached = fork();
+    if (attached == 0) {
+        close(ends[0]);
         child(pid, ends[1], parent);
+        _exit(0);
+    }
     close(ends[1]);
     if (is_begun(ends[0]))
         return true;
@@ -79,11 +128,9 @@ alqi_cli_top_attach(pid_t pid)
 void
 alqi_cli_top_detach(void)
 {
-    if (attached.child <= 0)
+    if (attached <= 0)
         return;
-    kill(attached.child, SIGTERM);
-    waitpid(attached.child, NULL, 0);
-    attached.child = 0;
-    unlink(attached.trace);
-    rmdir(attached.directory);
+    kill(attached, SIGTERM);
+    waitpid(attached, NULL, 0);
+    attached = 0;
 }

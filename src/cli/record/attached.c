@@ -9,12 +9,9 @@
 #include "cli/record/attached.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
@@ -22,71 +19,26 @@
 
 #include "base/base.h"
 #include "base/file_name.h"
-#include "base/pattern.h"
 #include "cli/attach/attach.h"
-#include "cli/record/traces.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/proc.h"
 
-enum { SETTINGS_BYTES = 4096 };
-
-/* Where the process makes the recording, as it knows the place. */
-struct place {
-    char path[PATH_MAX + 16];
-};
-
-/* A directory in the process's /tmp, of its user. /tmp is reached by
- * descriptor: the process's files cannot be named any more when it has ended.
- * False: the reason has been said. */
-static bool
-foreign_make(struct alqi_cli_record_run *r,
-             const struct alqi_cli_attach_target *t, struct place *there)
-{
-    char parent[PATH_MAX];
-    int fd;
-
-    snprintf(parent, sizeof parent, "%s/tmp", t->root);
-    fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    snprintf(r->directory, sizeof r->directory,
-             "/proc/self/fd/%d/.aliquot-raw.XXXXXX", fd);
-    if (fd < 0 || mkdtemp(r->directory) == NULL ||
-        chown(r->directory, t->uid, t->gid) != 0)
-        return alqi_cli_refuse("record: cannot make a directory for process "
-                               "%d in %s: %s",
-                               (int)t->pid, parent, strerror(errno));
-    snprintf(there->path, sizeof there->path, "/tmp/%s",
-             alqi_base_file_name(r->directory));
-    return true;
-}
-
 static bool
 place_make(struct alqi_cli_record_run *r,
-           const struct alqi_cli_attach_target *t, struct place *there)
+           const struct alqi_cli_attach_target *t,
+           struct alqi_cli_attach_place *place)
 {
-    if (t->is_other_mount || t->uid != geteuid())
-        return foreign_make(r, t, there);
+    if (t->is_other_mount || t->uid != geteuid()) {
+        if (!alqi_cli_attach_place_make("record", t, place))
+            return false;
+        strcpy(r->directory, place->here);
+        return true;
+    }
     if (!alqi_cli_record_directory_make(r))
         return false;
-    strcpy(there->path, r->directory);
+    strcpy(place->here, r->directory);
+    strcpy(place->there, r->directory);
     return true;
-}
-
-/* The text of ALIQUOT for the library. False: the path is too long. */
-static bool
-settings_make(const struct alqi_cli_record_run *r, const struct place *there,
-              char out[SETTINGS_BYTES])
-{
-    char pattern[2 * sizeof there->path];
-
-    alqi_base_pattern_quote(pattern, there->path, strlen(there->path));
-    if (snprintf(out, SETTINGS_BYTES,
-                 "rate=%.17g,depth=%" PRIu64 ",seed=%" PRIu64
-                 ",rss=%d,python=%d,native=%d,attacher=%d,out=%s/"
-                 "%%e.%%p.%%n" ALQI_CLI_RECORDING_SUFFIX,
-                 r->rate, r->depth, r->seed, !r->has_no_rss, !r->has_no_python,
-                 r->has_native, (int)getpid(), pattern) < SETTINGS_BYTES)
-        return true;
-    return alqi_cli_refuse("record: %s: the path is too long", there->path);
 }
 
 /* ---- until it is enough -------------------------------------------------- */
@@ -144,15 +96,22 @@ record(struct alqi_cli_record_run *r, struct alqi_cli_attach *attach)
 {
     const struct alqi_cli_attach_target *t = alqi_cli_attach_target_of(attach);
     int process = pidfd_open(t->pid, 0), signals = signals_open();
-    char settings[SETTINGS_BYTES];
+    const struct alqi_cli_attach_settings settings = {
+        .rate = r->rate,
+        .depth = r->depth,
+        .seed = r->seed,
+        .has_no_rss = r->has_no_rss,
+        .has_no_python = r->has_no_python,
+        .has_native = r->has_native,
+    };
+    struct alqi_cli_attach_place place;
     struct alqi_attach_told told;
-    struct place there;
 
     if (process < 0 || signals < 0)
         return alqi_cli_refuse("record: process %d: %s", (int)t->pid,
                                strerror(errno));
-    if (!place_make(r, t, &there) || !settings_make(r, &there, settings) ||
-        !alqi_cli_attach_begin(attach, settings, &told)) {
+    if (!place_make(r, t, &place) ||
+        !alqi_cli_attach_begin(attach, &settings, &place, &told)) {
         rmdir(r->directory);
         return false;
     }
