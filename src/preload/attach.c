@@ -147,6 +147,7 @@ begin(const char *settings)
     alq_attach_told.n_modules = n.n_modules;
     alq_attach_told.n_words = n.n_words;
     alq_attach_told.attacher_pid = alqi_preload_config.attacher_pid;
+    alqi_preload_poll_attached();
     if (!alqi_preload_control_start(0, NULL, reply)) {
         end();
         return refuse(reply);

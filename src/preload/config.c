@@ -24,6 +24,7 @@
  *   notes=0|1       programs that cannot be recorded are noted beside the
  *                   recording
  *   attacher=PID    the command that attached to this process
+ *   watch=0|1       it has that number here, too: sampling stops without it
  *   preload=PATH    the LD_PRELOAD entry to take out again
  *   out=PATTERN     the rest of the text, commas included; in it and in NAME %e
  *                   is the program's name, %h the host's, %p the pid, %n a
@@ -241,6 +242,8 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
         c->is_tracking_mmap = v != 0;
     else if (is_key(key, n_key, "attacher") && v >= 0 && v <= INT_MAX)
         c->attacher_pid = (uint32_t)v;
+    else if (is_key(key, n_key, "watch"))
+        c->is_watching = v != 0;
     else if (is_key(key, n_key, "heap"))
         c->is_tracing_heap = v != 0;
     else if (is_key(key, n_key, "rss"))

@@ -5,8 +5,10 @@
  *
  *   waiting --poll_ns has passed, in any thread's event--> polled --> waiting
  *
- * .inv.poll  One thread polls resident memory for all: the thread whose
- * exchange moves the next time. */
+ * .inv.watch  Where a command attached (attach.c) and has gone, sampling stops
+ *             at the next poll: nobody reads the recording, which would grow.
+ * .inv.poll   One thread polls resident memory for all: the thread whose
+ *             exchange moves the next time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -24,6 +26,7 @@ enum {
 };
 
 static _Atomic(uint64_t) rss_due_ns;
+static _Atomic(bool) is_abandoned; /* and its stop is asked for */
 
 static bool
 may_poll(void)
@@ -119,10 +122,32 @@ rss_put(struct alqi_preload_stream *s, uint64_t now_ns)
     alqi_preload_stream_commit(s);
 }
 
+/* .inv.watch: the stop waits until the thread has left the profiler
+ * (control.c). */
+static void
+attacher_look(void)
+{
+    const struct alqi_preload_config *c = &alqi_preload_config;
+    int saved = errno;
+
+    if (c->is_watching && may_poll() &&
+        syscall(SYS_kill, (pid_t)c->attacher_pid, 0) != 0 && errno == ESRCH &&
+        !atomic_exchange(&is_abandoned, true))
+        atomic_fetch_add(&alqi_preload_pending, 1);
+    errno = saved;
+}
+
+void
+alqi_preload_poll_attached(void)
+{
+    atomic_store(&is_abandoned, false);
+}
+
 void
 alqi_preload_poll_slow(struct alqi_preload_thread *thread, uint64_t now_ns)
 {
     thread->poll_ns = now_ns + POLL_NS;
+    attacher_look();
     alqi_preload_stream_announce(thread, now_ns);
     rss_put(thread->stream, now_ns);
 }

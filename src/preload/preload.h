@@ -312,6 +312,7 @@ struct alqi_preload_config {
     bool is_exact;
     bool is_recorded; /* by `aliquot record`, which looks after its files */
     uint32_t attacher_pid; /* of `aliquot record -p`; 0: loaded at the start  */
+    bool is_watching;      /* the attacher, by its number                     */
     size_t reserve_bytes;  /* mapped at the start, of file and memory; or 0 */
     uint64_t max_memory_bytes; /* of the exact mode's tables; 0: no cap */
     bool has_no_python;        /* no Python frames, no small blocks  */
@@ -427,6 +428,8 @@ void alqi_preload_poll_slow(struct alqi_preload_thread *thread,
 /* Resident bytes when a poll is due: the first thread that comes polls for all.
  * Else, and where the system does not tell, 0. */
 uint64_t alqi_preload_poll_rss(uint64_t now_ns);
+/* A command has attached: it is watched from now on. */
+void alqi_preload_poll_attached(void);
 /* The process ends. */
 void alqi_preload_poll_last(void);
 void alqi_preload_poll_fork_child(void);

@@ -9,6 +9,7 @@ import random
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -20,6 +21,7 @@ PLUGIN = os.environ["PLUGIN"]
 STATIC = os.environ["STATIC"]
 ATTACHMENTS = int(os.environ.get("ALQ_ATTACHMENTS", "8"))
 FAIR = "--interval=16K"
+PAUSED = 32  # of a recording's flags: src/wire/raw.h
 
 
 def is_restricted():
@@ -163,6 +165,24 @@ class Attach(common.Case):
             time.sleep(random.random() * 0.2)
             process.kill()
             process.wait()
+        self.record(program.pid)
+        self.assertIn("allocate_here", self.sites())
+        program.end()
+
+    def test_without_its_command(self):
+        """... a process stops to sample, and is attached to again."""
+        program = self.program()
+        recording = self.begin(program.pid)
+        recording.kill()
+        recording.wait()
+        path, = glob.glob(self.dir + "/.aliquot-raw*/*.alqraw")
+        deadline = time.monotonic() + common.PATIENCE_S
+        flags = 0
+        while not flags & PAUSED:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+            with open(path, "rb") as f:
+                flags, = struct.unpack_from("<I", f.read(28), 24)
         self.record(program.pid)
         self.assertIn("allocate_here", self.sites())
         program.end()

@@ -439,10 +439,12 @@ settings_make(const struct alqi_cli_attach *a,
     alqi_base_pattern_quote(pattern, place->there, strlen(place->there));
     if (snprintf(out, SETTINGS_BYTES,
                  "rate=%.17g,depth=%" PRIu64 ",seed=%" PRIu64
-                 ",rss=%d,python=%d,native=%d,attacher=%d,out=%s/"
+                 ",rss=%d,python=%d,native=%d,attacher=%d,watch=%d,out=%s/"
                  "%%e.%%p.%%n.alqraw",
                  s->rate, s->depth, s->seed, !s->has_no_rss, !s->has_no_python,
-                 s->has_native, (int)getpid(), pattern) < SETTINGS_BYTES)
+                 s->has_native, (int)getpid(),
+                 a->target.inner_pid == a->target.pid,
+                 pattern) < SETTINGS_BYTES)
         return true;
     return alqi_cli_refuse("%s: %s: the path is too long", a->verb,
                            place->there);
