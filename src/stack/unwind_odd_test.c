@@ -391,18 +391,27 @@ call_made(const uint8_t *code)
     __asm__ volatile("");
 }
 
-static void
-test_code_without_information(void **state)
+/* A page of that code, and how many frames lie outside of the test's own. */
+static __attribute__((noinline)) uint8_t *
+code_make(uint32_t *n_outer)
 {
     uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    uint32_t n_outer;
 
-    (void)state;
     assert_ptr_not_equal(code, MAP_FAILED);
     memcpy(code, made_code, sizeof made_code);
     recurse(0);
-    n_outer = last.n_frames - 2;
+    *n_outer = last.n_frames - 3; /* recurse, this one, the test */
+    return code;
+}
+
+static void
+test_code_without_information(void **state)
+{
+    uint32_t n_outer;
+    uint8_t *code = code_make(&n_outer);
+
+    (void)state;
     for (int i = 0; i < 2; i++) {
         call_made(code);
         assert_false(last.incomplete);
@@ -426,15 +435,10 @@ test_code_without_information(void **state)
 static void
 test_code_that_only_returns(void **state)
 {
-    uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uint32_t n_outer;
+    uint8_t *code = code_make(&n_outer);
 
     (void)state;
-    assert_ptr_not_equal(code, MAP_FAILED);
-    memcpy(code, made_code, sizeof made_code);
-    recurse(0);
-    n_outer = last.n_frames - 2;
     for (unsigned i = 0; i < 40; i++) {
         code[FOURTH_SUB] = code[FOURTH_ADD] = (uint8_t)(i % 8 < 4 ? 8 : 0x28);
         call_made(code + FOURTH);
