@@ -323,9 +323,10 @@ class Attach(common.Case):
         self.assertIsNone(process.poll())
 
     def test_it_is_told_nothing(self):
-        """... of what cannot be recorded: the command is."""
-        program = self.program(preexec_fn=lambda: resource.setrlimit(
+        """... of what cannot be recorded: the command is; nor by errno."""
+        program = self.program(threads=0, preexec_fn=lambda: resource.setrlimit(
             resource.RLIMIT_FSIZE, (4096, 4096)))
+        program.ask("signals")
         self.refused(program.pid, "ulimit -f")
         self.assertEqual(program.ask("where"), "libc.so.6 libc.so.6")
         program.end()  # its stderr is empty
