@@ -14,7 +14,9 @@
  * .inv.told      A number is named before the allocation that uses it is timed:
  *                a reader merges by time.
  * .inv.run       A run stands for the frame of the evaluator whose memory has
- *                the run's mark, and whose code lies in the interpreter. */
+ *                the run's mark, and whose code lies in the interpreter.  Up to
+ *                3.9 there are no marks: the i-th frame stands for the i-th
+ *                frame of the evaluator's function, if they are as many. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,6 +248,30 @@ push(struct making *m, uintptr_t frame)
         m->frames[m->n++] = frame;
 }
 
+/* Gives the frames of a version without marks those that the evaluator's frames
+ * would have.  False: they do not fit, and nobody can say which is whose.  They
+ * are as many, but for what the depth has cut; of a call that stands in a part
+ * of the evaluator which the compiler put elsewhere nothing is known. */
+static bool
+marks_by_order(const struct making *m, struct alqi_python_frame *frames,
+               uint32_t n)
+{
+    const struct alqi_python *python = m->python;
+    uintptr_t size = python->evaluator_end - python->evaluator_start;
+    uint32_t n_marked = 0, n_evaluators = 0;
+
+    if (frames[0].entry_at != ALQI_PYTHON_NO_MARK)
+        return true;
+    for (uint32_t i = 0; i < m->native->n_frames; i++)
+        if (m->native->frames[i] - 1 - python->evaluator_start < size) {
+            n_evaluators++;
+            if (n_marked < n)
+                frames[n_marked++].entry_at =
+                    alqi_stack_last_end_of(m->cache, i) - 1;
+        }
+    return n_evaluators == n || n == m->most || m->native->n_frames == m->most;
+}
+
 /* Whether native frame i is the evaluator's that has the mark. */
 static bool
 is_at(const struct making *m, uint32_t i, uintptr_t entry_at)
@@ -308,6 +334,8 @@ alqi_preload_python_stack_slow(struct alqi_preload_thread *thread,
         return false;
     n = alqi_python_walk(python, alqi_stack_last_is_plain(t->cache), &reader,
                          s->walk, m.most);
+    if (n > 0 && !marks_by_order(&m, s->walk, n))
+        return false;
     if (n > 0)
         n = frames_number(python, &reader, s->walk, n);
     if (n == 0)

@@ -1,8 +1,11 @@
 /* code.c -- names, files and lines of code objects
  *
- * A table of lines is a run of entries, each for one to eight instructions: the
- * first byte has the high bit set, a kind in the next four and the number of
- * instructions, less one, in the last three.  The kinds:
+ * A table of lines, up to 3.10, is pairs of bytes: so many bytes of code, and a
+ * signed number of lines.  Up to 3.9 a pair is a step to where another line
+ * begins; in 3.10 it is a range and how much higher its line is, -128 where it
+ * has none.  From 3.11 on it is a run of entries, each for one to eight
+ * instructions: the first byte has the high bit set, a kind in the next four
+ * and the number of instructions, less one, in the last three.  The kinds:
  *
  *      0 .. 9     on the same line        10 .. 12  so many lines on, less 10
  *      13, 14     a signed difference follows, 6 bits a byte
@@ -19,6 +22,8 @@ enum {
     KIND_ONE = 10,
     KIND_LONG_LESS = 13,
     KIND_NONE = 15,
+    RANGE_NONE = -128,
+    UNIT_BYTES = 2,
     WINDOW_BYTES = 128
 };
 
@@ -71,33 +76,98 @@ signed_take(struct window *w)
     return (value & 1) != 0 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-uint32_t
-alqi_python_line(alqi_python_get_fn *get, void *arg, size_t n_bytes,
-                 int32_t first_line, int64_t unit)
+/* What a line is told as; 0: it is none. */
+static uint32_t
+line_told(int64_t line)
 {
-    struct window w = {.get = get, .arg = arg, .end = n_bytes};
-    int64_t line = first_line, covered = 0;
+    return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
+}
+
+static uint32_t
+line_of_entries(struct window *w, int64_t line, int64_t unit)
+{
+    int64_t covered = 0;
     int b;
 
-    if (unit < 0)
-        return first_line > 0 ? (uint32_t)first_line : 0;
-    while ((b = look(&w)) >= 0) {
+    while ((b = look(w)) >= 0) {
         unsigned kind = (unsigned)b >> 3 & 15;
 
-        w.at++;
+        w->at++;
         if (kind == KIND_LONG_LESS || kind == KIND_LONG_LESS + 1)
-            line += signed_take(&w);
+            line += signed_take(w);
         else if (kind >= KIND_ONE && kind < KIND_LONG_LESS)
             line += kind - KIND_ONE;
         covered += (b & 7) + 1;
         if (unit < covered)
-            return kind != KIND_NONE && line > 0 && line <= INT32_MAX
-                       ? (uint32_t)line
-                       : 0;
-        while ((b = look(&w)) >= 0 && (b & 0x80) == 0)
-            w.at++;
+            return kind != KIND_NONE ? line_told(line) : 0;
+        while ((b = look(w)) >= 0 && (b & 0x80) == 0)
+            w->at++;
     }
     return 0;
+}
+
+/* A pair of bytes; false: there is none. */
+static bool
+pair_take(struct window *w, int64_t *code_bytes, int64_t *n_lines)
+{
+    int first = look(w), second;
+
+    if (first < 0)
+        return false;
+    w->at++;
+    second = look(w);
+    if (second < 0)
+        return false;
+    w->at++;
+    *code_bytes = first;
+    *n_lines = (int8_t)second;
+    return true;
+}
+
+static uint32_t
+line_of_ranges(struct window *w, int64_t line, int64_t unit)
+{
+    int64_t covered = 0, code_bytes, n_lines;
+
+    while (pair_take(w, &code_bytes, &n_lines)) {
+        covered += code_bytes;
+        if (n_lines != RANGE_NONE)
+            line += n_lines;
+        if (unit * UNIT_BYTES < covered)
+            return n_lines != RANGE_NONE ? line_told(line) : 0;
+    }
+    return 0;
+}
+
+/* The last line goes to the end of the code. */
+static uint32_t
+line_of_steps(struct window *w, int64_t line, int64_t unit)
+{
+    int64_t begun = 0, code_bytes, n_lines;
+    size_t end = w->end;
+
+    while (pair_take(w, &code_bytes, &n_lines)) {
+        begun += code_bytes;
+        if (begun > unit * UNIT_BYTES)
+            return line_told(line);
+        line += n_lines;
+    }
+    return w->at == end ? line_told(line) : 0; /* 0: it could not be read */
+}
+
+uint32_t
+alqi_python_line(unsigned lines, alqi_python_get_fn *get, void *arg,
+                 size_t n_bytes, int32_t first_line, int64_t unit)
+{
+    struct window w = {.get = get, .arg = arg, .end = n_bytes};
+
+    if (unit < 0)
+        return line_told(first_line);
+    if (lines == ALQI_PYTHON_LINES_STEPS)
+        return line_of_steps(&w, first_line, unit);
+    if (lines == ALQI_PYTHON_LINES_RANGES)
+        return line_of_ranges(&w, first_line, unit);
+    return line_of_entries(&w, first_line, unit);
 }
 
 struct table {
@@ -120,7 +190,7 @@ alqi_python_code_line(const struct alqi_python *python,
 {
     const struct alqi_python_layout *l = python->layout;
     struct table table = {r, code->lines + l->bytes_data};
-    intptr_t units = (intptr_t)(instr - (at + l->code_units)) / 2;
+    intptr_t units = (intptr_t)(instr - (at + l->code_units)) / UNIT_BYTES;
     uintptr_t n;
 
     if (!alqi_python_is_a(r, code->lines, l->bytes_data, l->type,
@@ -129,7 +199,8 @@ alqi_python_code_line(const struct alqi_python *python,
     n = alqi_python_load(code->lines, l->size);
     if (n > LINES_BYTES_MAX)
         return 0;
-    return alqi_python_line(table_get, &table, n, code->first_line, units);
+    return alqi_python_line(l->lines, table_get, &table, n, code->first_line,
+                            units);
 }
 
 /* ---- texts --------------------------------------------------------------- */
@@ -258,7 +329,7 @@ alqi_python_code_read(const struct alqi_python *python,
     const struct alqi_python_layout *l = python->layout;
     uintptr_t file;
 
-    if (!alqi_python_is_a(r, at, l->code_units, l->type, python->code_type))
+    if (!alqi_python_is_a(r, at, l->code_bytes, l->type, python->code_type))
         return false;
     out->name = alqi_python_load(at, l->code_name);
     out->lines = alqi_python_load(at, l->code_lines);

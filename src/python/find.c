@@ -11,79 +11,6 @@
 #include "python/layout.h"
 #include "python/python.h"
 
-/* "Run" is a version that tests/python was run with. */
-static const struct alqi_python_layout layouts[] = {
-    {
-        .version = 0x030b, /* 3.11: run; Debian 12's */
-        .entry = ALQI_PYTHON_ENTRY_FLAG,
-        .thread_id = 152,
-        .thread_top = 56,
-        .has_cframe = true,
-        .cframe_frame = 8,
-        .cframe_previous = 16,
-        .frame_code = 32,
-        .frame_previous = 48,
-        .frame_instr = 56,
-        .frame_entry = 68,
-        .code_first_line = 72,
-        .code_file = 112,
-        .code_name = 128,
-        .code_lines = 136,
-        .code_units = 184,
-        .type = 8,
-        .size = 16,
-        .bytes_data = 32,
-        .text_state = 32,
-        .text_ascii_data = 48,
-        .text_data = 72,
-    },
-    {
-        .version = 0x030c, /* 3.12: run */
-        .entry = ALQI_PYTHON_ENTRY_FRAME,
-        .thread_id = 136,
-        .thread_top = 56,
-        .has_cframe = true,
-        .cframe_frame = 0,
-        .cframe_previous = 8,
-        .frame_code = 0,
-        .frame_previous = 8,
-        .frame_instr = 56,
-        .frame_entry = 70,
-        .code_first_line = 68,
-        .code_file = 112,
-        .code_name = 128,
-        .code_lines = 136,
-        .code_units = 192,
-        .type = 8,
-        .size = 16,
-        .bytes_data = 32,
-        .text_state = 32,
-        .text_ascii_data = 40,
-        .text_data = 56,
-    },
-    {
-        .version = 0x030d, /* 3.13: run */
-        .entry = ALQI_PYTHON_ENTRY_FRAME,
-        .thread_id = 152,
-        .thread_top = 72,
-        .frame_code = 0,
-        .frame_previous = 8,
-        .frame_instr = 56,
-        .frame_entry = 70,
-        .code_first_line = 68,
-        .code_file = 112,
-        .code_name = 128,
-        .code_lines = 136,
-        .code_units = 200,
-        .type = 8,
-        .size = 16,
-        .bytes_data = 32,
-        .text_state = 32,
-        .text_ascii_data = 40,
-        .text_data = 56,
-    },
-};
-
 /* The tables of a module's dynamic section that a look-up reads. */
 struct symbols {
     const uint32_t *hash; /* DT_GNU_HASH */
@@ -136,9 +63,8 @@ gnu_hash(const char *name)
     return h;
 }
 
-/* Address of a symbol that the module defines; 0: it does not. */
-static uintptr_t
-symbol_find(const struct symbols *s, const char *name)
+/* A symbol that the module defines; NULL: it does not. */
+static const ElfW(Sym) * symbol_of(const struct symbols *s, const char *name)
 {
     uint32_t hash = gnu_hash(name), n_buckets = s->hash[0], first = s->hash[1];
     uint32_t n_words = s->hash[2];
@@ -148,17 +74,42 @@ symbol_find(const struct symbols *s, const char *name)
     uint32_t i = buckets[hash % n_buckets];
 
     if (i < first)
-        return 0;
+        return NULL;
     for (;; i++) {
         uint32_t h = chain[i - first];
 
         if ((h | 1) == (hash | 1) &&
             strcmp(s->text + s->symbol[i].st_name, name) == 0 &&
             s->symbol[i].st_shndx != SHN_UNDEF)
-            return s->bias + s->symbol[i].st_value;
+            return &s->symbol[i];
         if ((h & 1) != 0)
-            return 0;
+            return NULL;
     }
+}
+
+/* Its address; 0: the module does not define it. */
+static uintptr_t
+symbol_find(const struct symbols *s, const char *name)
+{
+    const ElfW(Sym) *symbol = symbol_of(s, name);
+
+    return symbol != NULL ? s->bias + symbol->st_value : 0;
+}
+
+/* The version as layouts have it.  Before 3.11 there is no word of it, and the
+ * function that tells it writes: what each version has first tells them. */
+static uint32_t
+version_of(const struct symbols *s)
+{
+    uintptr_t version = symbol_find(s, "Py_Version");
+
+    if (version != 0)
+        return *(const uint32_t *)version >> 16;
+    if (symbol_of(s, "PyIter_Send") != NULL)
+        return 0x030a;
+    if (symbol_of(s, "PyObject_CallNoArgs") != NULL)
+        return 0x0309;
+    return symbol_of(s, "PyConfig_Read") != NULL ? 0x0308 : 0;
 }
 
 /* Where the code around the address is mapped: of a program with holes between
@@ -175,27 +126,20 @@ text_find(uintptr_t address, struct alqi_python *out)
     return true;
 }
 
-static const struct alqi_python_layout *
-layout_of(uint32_t version)
-{
-    for (size_t i = 0; i < ALQI_COUNT_OF(layouts); i++)
-        if (layouts[i].version == version >> 16)
-            return &layouts[i];
-    return NULL;
-}
-
 bool
 alqi_python_find(uintptr_t address, struct alqi_python *out)
 {
     struct symbols s;
-    uintptr_t version;
+    const ElfW(Sym) * evaluator;
 
     if (!symbols_open(address, &s))
         return false;
-    version = symbol_find(&s, "Py_Version");
-    if (version == 0)
+    out->layout = alqi_python_layout_of(version_of(&s));
+    evaluator = symbol_of(&s, "_PyEval_EvalFrameDefault");
+    if (out->layout == NULL || evaluator == NULL)
         return false;
-    out->layout = layout_of(*(const uint32_t *)version);
+    out->evaluator_start = s.bias + evaluator->st_value;
+    out->evaluator_end = out->evaluator_start + evaluator->st_size;
     out->current_thread =
         (void *(*)(void))symbol_find(&s, "_PyThreadState_UncheckedGet");
     if (out->current_thread == NULL) /* from 3.13 on */
@@ -213,9 +157,10 @@ alqi_python_find(uintptr_t address, struct alqi_python *out)
     out->code_type = symbol_find(&s, "PyCode_Type");
     out->text_type = symbol_find(&s, "PyUnicode_Type");
     out->bytes_type = symbol_find(&s, "PyBytes_Type");
+    out->frame_type = symbol_find(&s, "PyFrame_Type");
     return text_find((uintptr_t)out->current_thread, out) &&
-           out->layout != NULL && out->current_thread != NULL &&
-           out->own_thread != NULL && out->is_initialized != NULL &&
-           out->get_allocator != NULL && out->set_allocator != NULL &&
-           out->code_type != 0 && out->text_type != 0 && out->bytes_type != 0;
+           out->current_thread != NULL && out->own_thread != NULL &&
+           out->is_initialized != NULL && out->get_allocator != NULL &&
+           out->set_allocator != NULL && out->code_type != 0 &&
+           out->text_type != 0 && out->bytes_type != 0 && out->frame_type != 0;
 }

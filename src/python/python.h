@@ -40,9 +40,13 @@ struct alqi_python {
     void (*set_allocator)(int domain, struct alqi_python_allocator *from);
     uintptr_t text_start; /* where its code is: [start, end) */
     uintptr_t text_end;
+    uintptr_t evaluator_start; /* its function that runs frames, without the
+                                  parts that the compiler put elsewhere */
+    uintptr_t evaluator_end;
     uintptr_t code_type; /* what objects of these types point to */
     uintptr_t text_type;
     uintptr_t bytes_type;
+    uintptr_t frame_type;
 };
 
 /* Looks for an interpreter in the module that has the address.  False: there is
@@ -69,8 +73,11 @@ struct alqi_python_frame {
     uintptr_t code;     /* its code object */
     uintptr_t instr;    /* address of the instruction it stands at */
     uintptr_t entry_at; /* an address in the stack frame of the evaluator that
-                           runs it: frames with the same one are one run */
+                           runs it: frames with the same one are one run;
+                           NO_MARK: the version has none */
 };
+
+#define ALQI_PYTHON_NO_MARK UINTPTR_MAX
 
 /* The calling thread's frames, innermost first, at most `most`.  Sets
  * reader->is_trusted: to what `is_plain` says, that the calling thread was not
@@ -105,11 +112,11 @@ uint32_t alqi_python_code_line(const struct alqi_python *python,
                                const struct alqi_python_code *code,
                                uintptr_t instr);
 
-/* The line of the `unit`-th instruction by a table of n_bytes, read by `get`
- * from `from` on; 0: none. */
+/* The line of the `unit`-th instruction by a table of that kind (layout.h) of
+ * n_bytes, read by `get` from `from` on; 0: none. */
 typedef bool alqi_python_get_fn(void *arg, size_t from, void *to, size_t n);
-uint32_t alqi_python_line(alqi_python_get_fn *get, void *arg, size_t n_bytes,
-                          int32_t first_line, int64_t unit);
+uint32_t alqi_python_line(unsigned lines, alqi_python_get_fn *get, void *arg,
+                          size_t n_bytes, int32_t first_line, int64_t unit);
 
 /* Text of n characters of 1, 2 or 4 bytes as UTF-8, NUL-terminated and cut at
  * a character. */

@@ -4,7 +4,8 @@
  *                -> previous frames, a run for each call of the evaluator
  *
  * A run has a mark, an address on the stack of its evaluator: its _PyCFrame, or
- * the entry frame that ends it (layout.h).
+ * the entry frame that ends it (layout.h).  Up to 3.10 frames are objects, each
+ * a run of its own; up to 3.9 no mark is known.
  *
  * .inv.own    Frames are read of the calling thread's states alone: the one
  * that holds the GIL, if that says it is this thread's, as in a
@@ -23,7 +24,10 @@
 
 enum {
     STEPS_MAX = 1 << 16,
-    FRAME_BYTES = 72 /* what is read of a frame lies in so many */
+    FRAME_BYTES = 72,   /* what is read of a frame lies in so many */
+    OBJECT_BYTES = 112, /* of one that is an object */
+    NOT_BEGUN = -2      /* as a number of bytes of code: before the first
+                           instruction */
 };
 
 /* Whether the state says that it is the calling thread's. */
@@ -71,6 +75,7 @@ states_find(const struct alqi_python *python, bool is_plain,
 
 /* A walk of one state's frames. */
 struct walk {
+    const struct alqi_python *python;
     const struct alqi_python_layout *layout;
     struct alqi_python_reader *reader;
     struct alqi_python_frame *frames;
@@ -117,6 +122,31 @@ frame_take(struct walk *w, uintptr_t *at)
     return w->n < w->most || w->first < w->n;
 }
 
+/* The same of a frame that is an object, up to 3.10. */
+static bool
+object_take(struct walk *w, uintptr_t *at)
+{
+    const struct alqi_python_layout *l = w->layout;
+    struct alqi_python_frame *f = &w->frames[w->n];
+    int32_t last;
+
+    if (w->n == w->most || !alqi_python_is_a(w->reader, *at, OBJECT_BYTES,
+                                             l->type, w->python->frame_type))
+        return false;
+    last = *(const int32_t *)(*at + l->frame_instr);
+    f->code = alqi_python_load(*at, l->frame_code);
+    f->instr = f->code + (uintptr_t)(last < 0 ? (intptr_t)NOT_BEGUN
+                                              : (intptr_t)last * l->last_bytes);
+    f->entry_at =
+        l->entry == ALQI_PYTHON_ENTRY_EACH ? w->cframe : ALQI_PYTHON_NO_MARK;
+    w->first = ++w->n;
+    *at = alqi_python_load(*at, l->frame_previous);
+    return w->n < w->most &&
+           (l->entry != ALQI_PYTHON_ENTRY_EACH ||
+            alqi_python_word(w->reader, w->cframe + l->cframe_previous,
+                             &w->cframe));
+}
+
 /* Appends the frames of one state, whole runs only. */
 static void
 state_walk(struct walk *w, uintptr_t state)
@@ -127,11 +157,14 @@ state_walk(struct walk *w, uintptr_t state)
     if (!alqi_python_word(w->reader, state + l->thread_top, &at))
         return;
     w->cframe = at;
+    if (l->entry == ALQI_PYTHON_ENTRY_EACH &&
+        !alqi_python_word(w->reader, state + l->thread_cframe, &w->cframe))
+        return;
     if (l->has_cframe &&
         !alqi_python_word(w->reader, w->cframe + l->cframe_frame, &at))
         return;
     for (uint32_t n = 0; at != 0 && n < STEPS_MAX; n++)
-        if (!frame_take(w, &at))
+        if (!(l->last_bytes != 0 ? object_take(w, &at) : frame_take(w, &at)))
             break;
     w->n = w->first;
 }
@@ -141,7 +174,7 @@ alqi_python_walk(const struct alqi_python *python, bool is_plain,
                  struct alqi_python_reader *reader,
                  struct alqi_python_frame *frames, uint32_t most)
 {
-    struct walk w = {python->layout, reader, frames, 0, most, 0, 0};
+    struct walk w = {python, python->layout, reader, frames, 0, most, 0, 0};
     uintptr_t states[2];
     uint32_t n = states_find(python, is_plain, reader, states);
 

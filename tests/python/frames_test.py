@@ -59,6 +59,8 @@ class Frames(unittest.TestCase):
 
     def record(self, python, case, *options, flags=()):
         out = os.path.join(self.dir, "out")
+        for path in glob.glob(os.path.join(self.dir, "*")):
+            os.unlink(path)
         result = run(BIN, "record", INTERVAL, "-f", "-o",
                      os.path.join(self.dir, "t.ctf"), *options, "--", python,
                      *flags, PROGRAM, case, out)

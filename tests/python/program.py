@@ -259,8 +259,9 @@ def interpreters():
         def mark():
             frame, found = sys._getframe(), []
             while frame is not None:
-                found.append([frame.f_code.co_qualname, frame.f_code.co_filename,
-                              frame.f_lineno])
+                code = frame.f_code
+                found.append([getattr(code, "co_qualname", code.co_name),
+                              code.co_filename, frame.f_lineno])
                 frame = frame.f_back
             return found, bytearray(%d)
         def inner(): return mark()
@@ -273,7 +274,7 @@ def interpreters():
         found = eval(f.read())
     found[0][2] += 2  # the line that allocates
     here = frames_of(sys._getframe())
-    here[0][2] = interpreters.__code__.co_firstlineno + 21  # of run_string
+    here[0][2] = interpreters.__code__.co_firstlineno + 22  # of run_string
     if sys.version_info >= (3, 12):  # the state of the outer ones is not found
         here = []
     marks.append([FIRST_BYTES + 4000 * STEP_BYTES + 1, found + here])
