@@ -23,7 +23,7 @@
  *   limit_notify=0|1                      through a pipe beside the recording
  *   notes=0|1       programs that cannot be recorded are noted beside the
  *                   recording
- *   attacher=PID    the command that attached to this process
+ *   attacher=PID    the command that attached to this process, or NOBODY
  *   watch=0|1       it has that number here, too: sampling stops without it
  *   preload=PATH    the LD_PRELOAD entry to take out again
  *   out=PATTERN     the rest of the text, commas included; in it and in NAME %e

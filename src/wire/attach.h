@@ -18,6 +18,10 @@
 
 enum { ALQI_ATTACH_TEXT_BYTES = 4096 };
 
+/* In the place of a command's number: none stays with the recording, which
+ * goes on until it is told to end. */
+#define ALQI_ATTACH_NOBODY INT32_MAX
+
 /* .state.attach */
 enum alqi_attach_state {
     ALQI_ATTACH_ABSENT,
@@ -33,7 +37,8 @@ struct alqi_attach_told {
     uint32_t is_ok;            /* the last call did what it was to do   */
     uint32_t n_modules;        /* whose words were written              */
     uint32_t n_words;          /* addresses in them                     */
-    uint32_t attacher_pid;     /* of the settings; 0: none              */
+    uint32_t attacher_pid;     /* of the settings; 0: none, as in a forked
+                                child; or NOBODY */
     char text[ALQI_ATTACH_TEXT_BYTES]; /* why not; or the recording's path */
 };
 

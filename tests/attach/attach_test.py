@@ -274,6 +274,57 @@ class Attach(common.Case):
         self.finish(recording)
         program.end()
 
+    def test_started_and_left(self):
+        """start needs no command beside it; stop leaves a recording."""
+        program = self.program()
+        pid = str(program.pid)
+        raw = os.path.join(self.dir, "left.alqraw")
+        said = self.ok("start", "-p", pid, FAIR, "-o", raw)
+        self.assertIn(f"aliquot stop -p {pid}", said)
+        self.assertIn(raw, said)
+        for command in (("start", "-p", pid), ("record", "-p", pid)):
+            again = common.run(*command)
+            self.assertNotEqual(again.returncode, 0)
+            self.assertIn(f"aliquot stop -p {pid}", again.stderr)
+        for command in ("rate", "--interval=4K"), ("top", "--json"):
+            common.run(command[0], "-p", pid, *command[1:])
+        time.sleep(0.3)
+        n = [int(self.ok("status", "-p", pid).split(" sampled")[0].split()[-1])
+             for _ in range(2) if not time.sleep(0.3)]
+        self.assertGreater(n[1], n[0])
+        self.assertGreater(n[0], 0)
+        self.assertIn(raw, self.ok("stop", "-p", pid))
+        self.assertEqual(program.ask("where"), "libc.so.6 libc.so.6")
+        self.assertIn("off", self.ok("status", "-p", pid))
+        self.assertEqual(common.run("stop", "-p", pid).returncode, 1)
+        self.assertIn("allocate_here",
+                      {s["function"] for s in self.json(raw)["sites"]})
+        # no file is overwritten, and none can be made without its directory
+        self.assertIn(raw + ".1", self.ok("start", "-p", pid, "-o", raw))
+        self.ok("stop", "-p", pid)
+        nowhere = common.run("start", "-p", pid, "-o", self.dir + "/no/where")
+        self.assertEqual(nowhere.returncode, 1)
+        self.assertIn("No such file", nowhere.stderr)
+        self.assertEqual(program.ask("where"), "libc.so.6 libc.so.6")
+        said = self.ok("start", "-p", pid, "-o", "%e.%p.alqraw", cwd=self.dir)
+        self.assertIn(f"attach_attached.{pid}.alqraw", said)
+        self.finish_left(program)
+
+    def finish_left(self, program):
+        """What is left to itself ends with its process, whole."""
+        program.end()
+        trace = glob.glob(f"{self.dir}/attach_attached.*.alqraw")
+        self.assertEqual(len(trace), 1)
+        self.assertNotIn("killed", self.ok("report", trace[0]))
+
+    def test_status_of_others(self):
+        program = self.program()
+        for verb in ("stop", "status"):
+            result = common.run(verb, "-p", str(program.pid))
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(f"aliquot start -p {program.pid}", result.stderr)
+        program.end()
+
     def refused(self, pid, text, *options, status=125):
         result = common.run("record", "-p", str(pid), *options)
         self.assertEqual(result.returncode, status, result.stderr)

@@ -195,11 +195,17 @@ library_call(struct alqi_cli_attach *a, uintptr_t function,
 /* ---- the library --------------------------------------------------------- */
 
 static bool
-modules_open(struct alqi_cli_attach *a)
+modules_read(struct alqi_cli_attach *a)
 {
     alqi_cli_modules_drop(a->modules);
     a->modules = alqi_cli_modules_open(&a->target, a->library, a->library_name);
-    return a->modules != NULL ||
+    return a->modules != NULL;
+}
+
+static bool
+modules_open(struct alqi_cli_attach *a)
+{
+    return modules_read(a) ||
            alqi_cli_refuse("%s: process %d: its modules cannot be read",
                            a->verb, (int)a->target.pid);
 }
@@ -210,7 +216,7 @@ library_find(struct alqi_cli_attach *a)
 {
     const char *file = alqi_base_file_name(a->library_name);
 
-    if (!modules_open(a))
+    if (!modules_read(a))
         return false;
     a->told = alqi_cli_modules_symbol(a->modules, file, ALQI_ATTACH_TOLD);
     a->begin = alqi_cli_modules_symbol(a->modules, file, ALQI_ATTACH_BEGIN);
@@ -404,21 +410,54 @@ alqi_cli_attach_drop(struct alqi_cli_attach *a)
     free(a);
 }
 
+bool
+alqi_cli_attach_is_late(pid_t pid)
+{
+    struct alqi_cli_attach *a = calloc(1, sizeof *a);
+    struct alqi_attach_told told;
+    bool is_late = false;
+
+    if (a == NULL)
+        return false;
+    a->target.pid = pid;
+    if (alqi_cli_target_map(&a->target)) {
+        alqi_cli_target_files(&a->target);
+        is_late = library_is_there(a) && library_find(a) &&
+                  told_read(a, &told) && told.state != ALQI_ATTACH_ABSENT;
+    }
+    alqi_cli_attach_drop(a);
+    return is_late;
+}
+
+bool
+alqi_cli_attach_told(const struct alqi_cli_attach *a,
+                     struct alqi_attach_told *told)
+{
+    return told_read(a, told);
+}
+
 const struct alqi_cli_attach_target *
 alqi_cli_attach_target_of(const struct alqi_cli_attach *a)
 {
     return &a->target;
 }
 
-/* Another command that records the process still is left alone. */
+/* A recording that was left to itself, or that another command makes still, is
+ * left alone. */
 static bool
 others_check(const struct alqi_cli_attach *a)
 {
     struct alqi_attach_told told;
     struct alqi_cli_proc proc;
 
-    if (!told_read(a, &told) || told.state != ALQI_ATTACH_ATTACHED ||
-        told.attacher_pid == 0 ||
+    if (!told_read(a, &told) || told.state != ALQI_ATTACH_ATTACHED)
+        return true;
+    if (told.attacher_pid == ALQI_ATTACH_NOBODY)
+        return alqi_cli_refuse("%s: process %d is recorded to %s: 'aliquot "
+                               "stop -p %d' ends that",
+                               a->verb, (int)a->target.pid, told.text,
+                               (int)a->target.pid);
+    if (told.attacher_pid == 0 ||
         !alqi_cli_proc_read((pid_t)told.attacher_pid, &proc) ||
         strcmp(proc.command, "aliquot") != 0)
         return true;
@@ -434,20 +473,23 @@ settings_make(const struct alqi_cli_attach *a,
               const struct alqi_cli_attach_place *place,
               char out[SETTINGS_BYTES])
 {
-    char pattern[2 * sizeof place->there];
+    static const char name[] = "/%e.%p.%n.alqraw";
+    char pattern[2 * sizeof place->there + sizeof name] = "";
 
-    alqi_base_pattern_quote(pattern, place->there, strlen(place->there));
+    if (s->output == NULL) {
+        alqi_base_pattern_quote(pattern, place->there, strlen(place->there));
+        strcat(pattern, name);
+    }
     if (snprintf(out, SETTINGS_BYTES,
                  "rate=%.17g,depth=%" PRIu64 ",seed=%" PRIu64
-                 ",rss=%d,python=%d,native=%d,attacher=%d,watch=%d,out=%s/"
-                 "%%e.%%p.%%n.alqraw",
+                 ",rss=%d,python=%d,native=%d,attacher=%d,watch=%d,out=%s",
                  s->rate, s->depth, s->seed, !s->has_no_rss, !s->has_no_python,
-                 s->has_native, (int)getpid(),
-                 a->target.inner_pid == a->target.pid,
-                 pattern) < SETTINGS_BYTES)
+                 s->has_native, s->is_left ? ALQI_ATTACH_NOBODY : (int)getpid(),
+                 !s->is_left && a->target.inner_pid == a->target.pid,
+                 s->output != NULL ? s->output : pattern) < SETTINGS_BYTES)
         return true;
     return alqi_cli_refuse("%s: %s: the path is too long", a->verb,
-                           place->there);
+                           s->output != NULL ? s->output : place->there);
 }
 
 bool

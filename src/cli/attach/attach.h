@@ -13,6 +13,10 @@
 
 struct alqi_cli_attach;
 
+/* Whether the process has the preload, loaded by such a command; false also
+ * where that cannot be read.  Says nothing. */
+bool alqi_cli_attach_is_late(pid_t pid);
+
 /* Looks whether it can be done; nothing of the process is touched.  `verb` is
  * said before messages; `library` is the preload's file.  NULL: the reason has
  * been said. */
@@ -43,15 +47,24 @@ struct alqi_cli_attach_settings {
     bool has_no_rss;
     bool has_no_python;
     bool has_native;
+    /* a path as the process names it, a pattern (base/pattern.h) that it makes
+     * the file's name of; NULL: in the place */
+    const char *output;
+    /* no command stays: the recording goes on until it is told to end */
+    bool is_left;
 };
 
-/* Loads the library if it is not there, and begins a recording.  False: the
- * reason has been said, and the process is as it was, but for an idle
- * library. */
+/* Loads the library if it is not there, and begins a recording.  place is not
+ * read if the settings have an output.  False: the reason has been said, and
+ * the process is as it was, but for an idle library. */
 bool alqi_cli_attach_begin(struct alqi_cli_attach *attach,
                            const struct alqi_cli_attach_settings *settings,
                            const struct alqi_cli_attach_place *place,
                            struct alqi_attach_told *told);
+
+/* What the library tells now; false: it has gone, or was never loaded. */
+bool alqi_cli_attach_told(const struct alqi_cli_attach *attach,
+                          struct alqi_attach_told *told);
 
 /* Ends it.  False: the reason has been said; or the process has ended. */
 bool alqi_cli_attach_end(struct alqi_cli_attach *attach);

@@ -173,8 +173,8 @@ alqi_cli_target_at(const struct alqi_cli_attach_target *t, uintptr_t address)
     return NULL;
 }
 
-static void
-files_look(struct alqi_cli_attach_target *t)
+void
+alqi_cli_target_files(struct alqi_cli_attach_target *t)
 {
     char path[64];
     struct stat own, its;
@@ -317,7 +317,7 @@ alqi_cli_target_look(const char *verb, pid_t pid,
         return alqi_cli_refuse("%s: no process %d", verb, (int)pid);
     t->has_own_filter = has_own_filter(t);
     errno = 0;
-    files_look(t);
+    alqi_cli_target_files(t);
     if (!state_check(verb, t) || !rights_check(verb, t) ||
         !confinement_check(verb, t))
         return false;

@@ -39,6 +39,9 @@ struct alqi_cli_attach_target {
 bool alqi_cli_target_look(const char *verb, pid_t pid,
                           struct alqi_cli_attach_target *out);
 
+/* Its executable, and whether it sees another tree of files. */
+void alqi_cli_target_files(struct alqi_cli_attach_target *target);
+
 /* Reads the mappings anew; false: the process has gone. */
 bool alqi_cli_target_map(struct alqi_cli_attach_target *target);
 

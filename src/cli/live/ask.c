@@ -3,8 +3,8 @@
  * Phases: the target's owner is checked, then its malloc's socket and its
  * heap's are tried, up to TRIES times, as a forked process makes its socket
  * anew. An attempt connects, checks the peer, sends a line and waits for a
- * line. What fails is explained from outside (say_silent): by what the process
- * has mapped.
+ * line. What fails is explained from outside (alqi_cli_say_silent): by what the
+ * process has mapped.
  *
  * Whoever listens at a process's name may be another: the kernel tells who it
  * is, and nothing is sent to, or believed of, anyone else (peer_check). */
@@ -55,10 +55,8 @@ alqi_cli_path_here(pid_t pid, const char *file, char *path, size_t n)
 
 /* ---- why it does not answer ---------------------------------------------- */
 
-/* Whether a mapped file's name has `name` in it; *is_known is false when the
- * map may not be read. */
-static bool
-has_mapped(pid_t pid, const char *name, bool *is_known)
+bool
+alqi_cli_has_mapped(pid_t pid, const char *name, bool *is_known)
 {
     char path[64], line[5000];
     bool found = false;
@@ -85,32 +83,29 @@ user_name(uid_t uid)
     return user != NULL ? user->pw_name : number;
 }
 
-/* Why a process does not answer, and what to do. Returns the status to exit
- * with. */
-static int
-say_silent(const struct alqi_cli_target *t)
+int
+alqi_cli_say_silent(const struct alqi_cli_target *t)
 {
     bool is_known;
 
     if (t->pid == 0)
         return alqi_cli_finding("%s: no answer from the control socket %s: %s",
                                 t->verb, t->control, strerror(errno));
-    if (has_mapped(t->pid, "/libaliquot.so", &is_known) || t->is_heap)
+    if (alqi_cli_has_mapped(t->pid, "/libaliquot.so", &is_known) || t->is_heap)
         alqi_cli_say("%s: the heap of process %d has no control socket: start "
                      "it with ALIQUOT_CONTROL=1, or with 'aliquot record "
                      "--control'",
                      t->verb, (int)t->pid);
-    else if (has_mapped(t->pid, "/libaliquot-preload.so", &is_known))
+    else if (alqi_cli_has_mapped(t->pid, "/libaliquot-preload.so", &is_known))
         alqi_cli_say("%s: process %d has no control socket: start it with "
                      "'aliquot record --control', or with ALIQUOT=off,control "
                      "beside LD_PRELOAD",
                      t->verb, (int)t->pid);
     else if (is_known)
         alqi_cli_say("%s: process %d runs without the profiler: 'aliquot "
-                     "record -p %d' records it as it runs; or start it with "
-                     "'aliquot record --control', or with "
-                     "LD_PRELOAD=libaliquot-preload.so ALIQUOT=off,control",
-                     t->verb, (int)t->pid, (int)t->pid);
+                     "start -p %d' or 'aliquot record -p %d' records it as it "
+                     "runs",
+                     t->verb, (int)t->pid, (int)t->pid, (int)t->pid);
     else
         alqi_cli_say("%s: process %d has no control socket, and this user may "
                      "not read what it has mapped",
@@ -273,7 +268,7 @@ alqi_cli_ask(const struct alqi_cli_target *t, const char *request,
         rc = attempt_any(t, request, reply);
     }
     if (rc == -2)
-        return say_silent(t);
+        return t->has_other_way ? ALQI_CLI_SILENT : alqi_cli_say_silent(t);
     if (rc >= 0)
         return rc;
     if (strncmp(reply, GREETING "ok ", strlen(GREETING "ok ")) == 0) {

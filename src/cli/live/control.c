@@ -169,8 +169,14 @@ static int
 ask(struct control *c, const char *command)
 {
     char reply[ALQI_CLI_REPLY_BYTES];
-    int rc = alqi_cli_command(&c->target, command, c->rate, c->output, reply);
+    int rc;
 
+    c->target.has_other_way = c->target.pid != 0 && c->target.control == NULL;
+    rc = alqi_cli_command(&c->target, command, c->rate, c->output, reply);
+    if (rc == ALQI_CLI_SILENT)
+        rc = alqi_cli_started(&c->target, command, c->rate, c->output);
+    if (rc == ALQI_CLI_SILENT)
+        rc = alqi_cli_say_silent(&c->target);
     if (rc >= 0)
         return rc;
     state_print(&c->target, reply);

@@ -9,12 +9,16 @@
 
 enum { ALQI_CLI_REPLY_BYTES = 16384 };
 
+/* Nothing answers, and nothing was said of it. */
+enum { ALQI_CLI_SILENT = -2 };
+
 struct alqi_cli_target {
     const char *verb;    /* stands in front of messages */
     pid_t pid;           /* 0: not given                     */
     const char *control; /* the socket's name; NULL: by pid  */
     bool is_heap;        /* by pid, the managed heap's       */
     int answer_ms;       /* waits so long; 0: some seconds   */
+    bool has_other_way;  /* no answer: SILENT instead of why */
 };
 
 /* -p of a verb, to the target's pid (alqi_cli_take_fn of tool/cli.h). */
@@ -50,6 +54,18 @@ int alqi_cli_ask(const struct alqi_cli_target *target, const char *request,
 int alqi_cli_command(const struct alqi_cli_target *target, const char *command,
                      double rate, const char *output,
                      char reply[ALQI_CLI_REPLY_BYTES]);
+
+/* Why nothing answers, and what to do.  Returns the status to exit with. */
+int alqi_cli_say_silent(const struct alqi_cli_target *target);
+
+/* Whether a file with `name` in its path is mapped there; *is_known is false
+ * when the map may not be read. */
+bool alqi_cli_has_mapped(pid_t pid, const char *name, bool *is_known);
+
+/* start, stop and status of a process that nobody prepared (started.c): the
+ * status to exit with; SILENT: it is none, or there is nothing to stop. */
+int alqi_cli_started(const struct alqi_cli_target *target, const char *command,
+                     double rate, const char *output);
 
 /* The path of a file as its process has it may be another here (containers):
  * as it is reached, in path. */
