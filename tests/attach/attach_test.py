@@ -306,7 +306,7 @@ class Attach(common.Case):
         self.assertEqual(nowhere.returncode, 1)
         self.assertIn("No such file", nowhere.stderr)
         self.assertEqual(program.ask("where"), "libc.so.6 libc.so.6")
-        said = self.ok("start", "-p", pid, "-o", "%e.%p.alqraw", cwd=self.dir)
+        said = self.ok("start", "-p", pid, "-o", self.dir + "/%e.%p.alqraw")
         self.assertIn(f"attach_attached.{pid}.alqraw", said)
         self.finish_left(program)
 
