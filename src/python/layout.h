@@ -29,7 +29,9 @@ enum alqi_python_lines {
 enum { ALQI_PYTHON_ENTRY_OWNER = 3 };
 
 struct alqi_python_layout {
-    uint32_t version; /* the upper half of Py_Version: 0x030b */
+    /* the first and the last that have it, as upper half of Py_Version: 0x030b
+     * is 3.11 */
+    uint32_t version, version_last;
     enum alqi_python_entry entry;
     enum alqi_python_lines lines;
     /* PyThreadState */
@@ -63,7 +65,7 @@ struct alqi_python_layout {
     uint16_t text_data;
 };
 
-/* The layout of a version, 0x030b of 3.11; NULL: there is none. */
+/* The layout of a version; NULL: there is none. */
 const struct alqi_python_layout *alqi_python_layout_of(uint32_t version);
 
 #endif

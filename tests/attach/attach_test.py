@@ -286,8 +286,11 @@ class Attach(common.Case):
             again = common.run(*command)
             self.assertNotEqual(again.returncode, 0)
             self.assertIn(f"aliquot stop -p {pid}", again.stderr)
-        for command in ("rate", "--interval=4K"), ("top", "--json"):
-            common.run(command[0], "-p", pid, *command[1:])
+        rate = common.run("rate", "-p", pid, "--interval=4K")
+        self.assertEqual(rate.returncode, 1)
+        self.assertIn("start it with another", rate.stderr)
+        top = json.loads(self.ok("top", "--json", "-p", pid))
+        self.assertEqual(top["pid"], program.pid)
         time.sleep(0.3)
         n = [int(self.ok("status", "-p", pid).split(" sampled")[0].split()[-1])
              for _ in range(2) if not time.sleep(0.3)]

@@ -158,8 +158,11 @@ call_give(struct alqi_cli_attach *a, uintptr_t function, const char *argument)
 static bool
 told_read(const struct alqi_cli_attach *a, struct alqi_attach_told *told)
 {
-    return a->told != 0 &&
-           alqi_plat_memory_read(a->target.pid, a->told, told, sizeof *told);
+    if (a->told == 0 ||
+        !alqi_plat_memory_read(a->target.pid, a->told, told, sizeof *told))
+        return false;
+    told->text[sizeof told->text - 1] = '\0'; /* whatever is there */
+    return true;
 }
 
 /* Gives a thread a call of the library, and waits until it has come back.

@@ -128,12 +128,13 @@ status(const struct alqi_cli_target *t, struct alqi_cli_attach *attach)
         return ALQI_CLI_OK;
     }
     alqi_cli_path_here(t->pid, told.text, path, sizeof path);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd >= 0) {
         n = pread(fd, &h, sizeof h, 0);
         close(fd);
     }
-    if (n != (ssize_t)sizeof h)
+    if (n != (ssize_t)sizeof h || !(h.rate > 0) ||
+        memcmp(h.magic, ALQI_RAW_MAGIC, sizeof h.magic) != 0)
         told_print(t, "recorded to", told.text);
     else
         printf("%d: sampling, %" PRIu64 " sampled blocks, one in %s, in %s\n",
@@ -156,9 +157,9 @@ alqi_cli_started(const struct alqi_cli_target *t, const char *command,
         (!alqi_cli_attach_is_late(t->pid) && !(is_start && has_none(t->pid))))
         return ALQI_CLI_SILENT;
     if (strcmp(command, "rate") == 0)
-        return alqi_cli_finding("rate: process %d was not prepared, and keeps "
-                                "the rate that it began with: stop it, and "
-                                "start it with another",
+        return alqi_cli_finding("rate: process %d was attached to, and keeps "
+                                "the interval that it was started with: stop "
+                                "it, and start it with another",
                                 (int)t->pid);
     if (!alqi_cli_preload_find(preload, sizeof preload))
         return ALQI_CLI_FINDING;
