@@ -25,7 +25,9 @@
  *               the sample chose, so the highest point may lie above it: by the
  *               share that the analysis found (cli/analysis/churn.h .def.lack),
  *               and by what came between the moment and the next sample: the
- *               upper end is half a sample of the sum's weight higher. */
+ *               upper end is higher by all of that share and by half a sample
+ *               of the sum's weight, the lower end by half of that share, which
+ *               is itself an estimate. */
 #ifndef ALQI_VIEW_INTERVAL_H
 #define ALQI_VIEW_INTERVAL_H
 

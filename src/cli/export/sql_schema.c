@@ -1,9 +1,8 @@
 /* sql_schema.c -- the tables, as aliquot-fleet(7) documents them
  *
  * One list of columns a table for SQLite, ClickHouse and the writers, who give
- * cells in its order (sql_rows.c, sql_samples.c,
- * sql_figures.c). A changed meaning raises
- * ALQI_CLI_SQL_SCHEMA. A test compares the text with
+ * cells in its order (sql_rows.c, sql_samples.c, sql_figures.c). A
+ * changed meaning raises ALQI_CLI_SQL_SCHEMA. A test compares the text with
  * examples/fleet/schema.sql. */
 #include <string.h>
 
