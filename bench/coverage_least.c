@@ -13,6 +13,8 @@ enum { STEPS = 150 };
 static const double MISS = 0.06;
 /* Standard errors, beyond which no power is wanting. */
 static const double FAR = 8;
+/* Of a class with fewer samples, only that blocks may be added is asked. */
+static const double SAMPLES_LEAST = 0.1;
 
 static double
 poisson(double mean, double k)
@@ -31,6 +33,8 @@ power(double here, double there)
     double k = is_up ? fmax(floor(here - spread), 0) : ceil(here + spread);
     double p = poisson(here, k), q = poisson(there, k), sum = 0, left = MISS;
 
+    if (fabs(there - here) > spread)
+        return 1;
     while (q < left && k >= 0 && sum < 1 - 1e-9) {
         left -= q;
         sum += p;
@@ -51,7 +55,7 @@ kept(const struct coverage_class *classes, unsigned n, double weight,
     for (unsigned i = 0; i < n; i++) {
         const struct coverage_class *c = &classes[i];
 
-        if (more >= -c->figure && c->samples > 0)
+        if (more >= -c->figure && c->samples > SAMPLES_LEAST)
             most = fmax(most, 1 - power(c->samples,
                                         c->samples * (1 + more / c->figure)));
     }
@@ -65,7 +69,7 @@ coverage_least(const struct coverage_class *classes, unsigned n, double weight)
     double up = -weight * log(MISS), sum = 0;
 
     for (unsigned i = 0; i < n; i++)
-        if (classes[i].samples > 0)
+        if (classes[i].samples > SAMPLES_LEAST)
             up = fmax(up, FAR * classes[i].figure / sqrt(classes[i].samples));
     for (int i = 1; i <= STEPS; i++) {
         sum += up / STEPS * kept(classes, n, weight, up * i / STEPS);
