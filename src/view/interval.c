@@ -133,7 +133,7 @@ alqi_view_interval(const struct alqi_view_moments *m)
     if (m->peak > 0 && unseen > 0) {
         double lack = (m->peak - 1) * m->estimate;
 
-        out.low = fmin(out.low + LIFT * lack, m->estimate);
+        out.low = fmin(out.low + LIFT * lack * fmin(m->part, 1), m->estimate);
         out.high += lack + PEAK * m->third / m->variance;
         out.is_lopsided = lack > LOPSIDED * sqrt(m->variance);
     }

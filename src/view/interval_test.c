@@ -222,7 +222,7 @@ the_certain_part_is_in_both_ends(void **state)
 static void
 a_peak_may_be_higher(void **state)
 {
-    struct alqi_view_moments m = {1000, 40000, 4000000, 100, 150, 0};
+    struct alqi_view_moments m = {1000, 40000, 4000000, 100, 150, 0, 1};
     struct alqi_view_interval plain = alqi_view_interval(&m), x;
 
     (void)state;
@@ -235,6 +235,10 @@ a_peak_may_be_higher(void **state)
     near(x.high, plain.high + 50 + 200, 1e-12);
     near(x.low, plain.low + 100, 1e-12);
     assert_true(x.is_lopsided && !plain.is_lopsided);
+    m.part = 0.1;
+    x = alqi_view_interval(&m);
+    near(x.low, plain.low + 10, 1e-12);
+    m.part = 1;
     m.peak = 3;
     x = alqi_view_interval(&m);
     assert_true(x.low == 1000 && x.high > 3000);
