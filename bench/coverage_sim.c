@@ -13,8 +13,8 @@
  * least one of them it is counted how often the 95 % interval holds the truth,
  * how far the estimates are off on average, in their standard deviations, and
  * how wide the interval is beside the exact Poisson one of as many samples; of
- * numbers of blocks, beside the same, the least that any interval of 94 % can
- * have (coverage_least.h).
+ * numbers of blocks, beside the same, a bound: the least that any interval of
+ * 94 % can have (coverage_least.h).
  *
  * With --check a share of misses above MISSES_MOST ends with status 1, and so
  * does a bias of a steady heap's peak.  At 6 % of misses a figure passes that
@@ -796,7 +796,7 @@ main(int argc, char **argv)
         seeds = strtoull(argv[1 + is_check], NULL, 10);
     printf("%-10s %-17s %-12s %5s  %s  %s  %s  %s  %s  %s\n", "workload",
            "figure", "effective", "cases", "cover", "least", " most", " bias",
-           "width", "least");
+           "width", "bound");
     for (size_t i = 0; i < ALQI_COUNT_OF(workloads); i++)
         if (only == NULL || strcmp(only, workloads[i].name) == 0)
             is_right &= measure(&workloads[i], seeds, is_check);
