@@ -12,7 +12,9 @@
  * Poisson count of its relative variance expects.  For each figure with at
  * least one of them it is counted how often the 95 % interval holds the truth,
  * how far the estimates are off on average, in their standard deviations, and
- * how wide the interval is beside the exact Poisson one of as many samples.
+ * how wide the interval is beside the exact Poisson one of as many samples; of
+ * numbers of blocks, beside the same, a bound: the least that any interval of
+ * 94 % can have (coverage_least.h).
  *
  * With --check a share of misses above MISSES_MOST ends with status 1, and so
  * does a bias of a steady heap's peak.  At 6 % of misses a figure passes that
@@ -25,6 +27,7 @@
 
 #include "base/base.h"
 #include "cli/analysis/analysis.h"
+#include "coverage_least.h"
 #include "sample/sample.h"
 #include "view/interval.h"
 #include "wire/ctf.h"
@@ -32,6 +35,7 @@
 enum {
     BLOCKS_MAX = 400000,
     SITES = 6,
+    CLASSES = 12, /* of sizes, by coverage_least() */
     RATES = 5,
     TRACE_MAX = 1 << 22,
     END_US = 10000000,
@@ -577,6 +581,7 @@ enum { BINS = 4 };
 
 struct row {
     double covered, n_cases, least, most, bias, width;
+    double least_width; /* 0: not found */
 };
 
 static const char *const bins[BINS] = {"1 to 3", "3 to 10", "10 to 30",
@@ -605,9 +610,37 @@ row_of(int figure)
     return figure < 8 ? figure : 8 + (figure - 8) % 4;
 }
 
+/* By classes of sizes, each twice as large: the last has all blocks. */
+static double
+least_width(int figure, double rate)
+{
+    struct coverage_class classes[CLASSES] = {{0, 0}};
+
+    for (uint32_t i = 0; i < n_blocks; i++) {
+        const struct block *b = &blocks[i];
+        double words = (double)alqi_base_malloc_words(b->size);
+        int figures[8], n = figures_of(b, figures), least;
+
+        least = (int)fmin(log2(words), CLASSES - 1);
+        for (int k = 0; k < n; k++)
+            if (blocks_figure(figures[k]) == figure)
+                for (int c = least; c < CLASSES; c++) {
+                    classes[c].samples += -expm1(words * log1p(-rate));
+                    classes[c].figure++;
+                }
+    }
+    return coverage_least(classes, CLASSES, alqi_view_least_weight(rate, true));
+}
+
+static bool
+is_of_blocks(int figure)
+{
+    return figure >= 8 ? (figure - 8) % 4 == 3 : figure >= 4;
+}
+
 static void
 tally_enter(struct row rows[][BINS], int figure, const struct tally *t,
-            double seeds)
+            double seeds, double rate)
 {
     double n = effective[figure], covered = t->covered / seeds;
     double mean = t->errors / seeds;
@@ -626,6 +659,9 @@ tally_enter(struct row rows[][BINS], int figure, const struct tally *t,
     r->covered += covered;
     r->bias += mean / sd;
     r->width += t->width / seeds / truth[figure] / exact_width(n);
+    if (is_of_blocks(figure))
+        r->least_width +=
+            least_width(figure, rate) / truth[figure] / exact_width(n);
     r->n_cases++;
 }
 
@@ -641,10 +677,13 @@ rows_put(const struct workload *w, struct row rows[][BINS], bool is_check)
 
             if (r->n_cases == 0)
                 continue;
-            printf("%-10s %-17s %-12s %5.0f  %.3f  %.3f  %.3f  %+.2f  %.2f\n",
+            printf("%-10s %-17s %-12s %5.0f  %.3f  %.3f  %.3f  %+.2f  %5.2f",
                    w->name, kind, bins[b], r->n_cases, r->covered / r->n_cases,
                    r->least, r->most, r->bias / r->n_cases,
                    r->width / r->n_cases);
+            if (r->least_width > 0)
+                printf("  %5.2f", r->least_width / r->n_cases);
+            printf("\n");
             if (!is_check)
                 continue;
             if (r->least < 1 - MISSES_MOST ||
@@ -692,7 +731,7 @@ measure(const struct workload *w, uint64_t seeds, bool is_check)
             }
         }
         for (int i = 0; i < FIGURES; i++)
-            tally_enter(rows, i, &tallies[i], (double)seeds);
+            tally_enter(rows, i, &tallies[i], (double)seeds, law.rate);
     }
     return rows_put(w, rows, is_check);
 }
@@ -755,8 +794,9 @@ main(int argc, char **argv)
     }
     if (argc > 1 + is_check)
         seeds = strtoull(argv[1 + is_check], NULL, 10);
-    printf("%-10s %-17s %-12s %5s  %s  %s  %s  %s  %s\n", "workload", "figure",
-           "effective", "cases", "cover", "least", " most", " bias", "width");
+    printf("%-10s %-17s %-12s %5s  %s  %s  %s  %s  %s  %s\n", "workload",
+           "figure", "effective", "cases", "cover", "least", " most", " bias",
+           "width", "bound");
     for (size_t i = 0; i < ALQI_COUNT_OF(workloads); i++)
         if (only == NULL || strcmp(only, workloads[i].name) == 0)
             is_right &= measure(&workloads[i], seeds, is_check);

@@ -20,6 +20,9 @@ ENGINE = Distributed(fleet, shard, threads, trace_id);
 CREATE TABLE IF NOT EXISTS samples AS shard.samples
 ENGINE = Distributed(fleet, shard, samples, rand());
 
+CREATE TABLE IF NOT EXISTS figures AS shard.figures
+ENGINE = Distributed(fleet, shard, figures, trace_id);
+
 CREATE TABLE IF NOT EXISTS traces AS shard.traces
 ENGINE = Distributed(fleet, shard, traces, trace_id);
 

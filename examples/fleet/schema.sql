@@ -52,6 +52,24 @@ CREATE TABLE IF NOT EXISTS samples (
     site_id UInt64
 ) ENGINE = MergeTree() PARTITION BY toYYYYMM(day) ORDER BY (release, site_id, trace_id, alloc_us);
 
+CREATE TABLE IF NOT EXISTS figures (
+    trace_id UInt64,
+    day Date,
+    release String,
+    measure String,
+    site_id UInt64,
+    is_mapping UInt8,
+    bytes Float64,
+    bytes_stderr Float64,
+    bytes_low Float64,
+    bytes_high Float64,
+    objects Float64,
+    objects_stderr Float64,
+    objects_low Float64,
+    objects_high Float64,
+    sampled_blocks Int64
+) ENGINE = ReplacingMergeTree() ORDER BY (trace_id, measure, site_id, is_mapping);
+
 CREATE TABLE IF NOT EXISTS traces (
     trace_id UInt64,
     fingerprint UInt64,

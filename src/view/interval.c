@@ -14,6 +14,7 @@ static const double TAIL = 0.025;
 static const double LESS = 0.2;    /* .def.fifth */
 static const double UNSEEN = 0.02; /* .def.unseen */
 static const double PEAK = 0.5;    /* .def.peak */
+static const double LIFT = 0.5;    /* .def.peak */
 /* Of a peak's lack, in standard errors, from where on it is told. */
 static const double LOPSIDED = 0.25;
 /* From here on the cube root is exact enough. */
@@ -132,6 +133,7 @@ alqi_view_interval(const struct alqi_view_moments *m)
     if (m->peak > 0 && unseen > 0) {
         double lack = (m->peak - 1) * m->estimate;
 
+        out.low = fmin(out.low + LIFT * lack * fmin(m->part, 1), m->estimate);
         out.high += lack + PEAK * m->third / m->variance;
         out.is_lopsided = lack > LOPSIDED * sqrt(m->variance);
     }

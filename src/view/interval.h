@@ -25,7 +25,11 @@
  *               the sample chose, so the highest point may lie above it: by the
  *               share that the analysis found (cli/analysis/churn.h .def.lack),
  *               and by what came between the moment and the next sample: the
- *               upper end is half a sample of the sum's weight higher. */
+ *               upper end is higher by all of that share and by half a sample
+ *               of the sum's weight.  The lower end is higher by half of that
+ *               share, which is itself an estimate, and of a part of the heap
+ *               by its part of that: a part has its own ups and downs when the
+ *               whole is highest. */
 #ifndef ALQI_VIEW_INTERVAL_H
 #define ALQI_VIEW_INTERVAL_H
 
@@ -61,6 +65,8 @@ struct alqi_view_moments {
     /* of what was live at the peak, 1 and the share by which it may be more
      * (.def.peak); else 0 */
     double peak;
+    /* of what was live at the peak, its part of the bytes of all */
+    double part;
 };
 
 struct alqi_view_interval

@@ -217,11 +217,12 @@ the_certain_part_is_in_both_ends(void **state)
     assert_true(x.low == 0 && x.high > 300 && x.high < 369);
 }
 
-/* Half a sample of the sum's weight, and the share that was found. */
+/* Half a sample of the sum's weight, and the share that was found; half of that
+ * share at the lower end, which stays below the estimate. */
 static void
 a_peak_may_be_higher(void **state)
 {
-    struct alqi_view_moments m = {1000, 40000, 4000000, 100, 150, 0};
+    struct alqi_view_moments m = {1000, 40000, 4000000, 100, 150, 0, 1};
     struct alqi_view_interval plain = alqi_view_interval(&m), x;
 
     (void)state;
@@ -232,7 +233,15 @@ a_peak_may_be_higher(void **state)
     m.peak = 1.2;
     x = alqi_view_interval(&m);
     near(x.high, plain.high + 50 + 200, 1e-12);
+    near(x.low, plain.low + 100, 1e-12);
     assert_true(x.is_lopsided && !plain.is_lopsided);
+    m.part = 0.1;
+    x = alqi_view_interval(&m);
+    near(x.low, plain.low + 10, 1e-12);
+    m.part = 1;
+    m.peak = 3;
+    x = alqi_view_interval(&m);
+    assert_true(x.low == 1000 && x.high > 3000);
     m.most = 0;
     x = alqi_view_interval(&m);
     assert_true(x.low == 1000 && x.high == 1000);

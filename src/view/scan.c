@@ -361,6 +361,7 @@ rows_sum(struct scanner *s, uint32_t block)
         sum->most_bytes = s->x->most_bytes;
         sum->most_objects = s->x->most_objects;
         sum->peak = s->out->total.peak;
+        sum->peak_bytes = s->out->total.peak_bytes;
         sum->seen_bytes += stand.weight.seen_bytes;
         sum->seen_objects += stand.weight.seen_objects;
         sum->life_us += (double)r->life[i] * stand.weight.objects;
@@ -373,8 +374,10 @@ rows_sum(struct scanner *s, uint32_t block)
 static void
 blocks_scan(struct scanner *s)
 {
-    if (s->f->live_kind == ALQI_VIEW_LIVE_PEAK)
+    if (s->f->live_kind == ALQI_VIEW_LIVE_PEAK) {
         s->out->total.peak = 1 + s->x->meta->peak_lack;
+        s->out->total.peak_bytes = s->x->meta->peak_bytes;
+    }
     for (uint32_t b = 0; b < s->x->n_blocks; b++) {
         if (is_out(s, b))
             continue;

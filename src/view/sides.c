@@ -96,6 +96,7 @@ class_apart(const struct alqi_view_side *s, uint32_t c, double other_lambda,
         .seen_bytes = w->seen_bytes,
         .most_bytes = x->most_bytes,
         .peak = s->scan->total.peak,
+        .peak_bytes = s->scan->total.peak_bytes,
     };
     double p = is_colour ? k->colour_p : k->p, q = p;
     double bytes = (double)k->size_bytes;

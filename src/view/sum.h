@@ -19,8 +19,8 @@ struct alqi_view_sum {
     /* the largest weight of an unseen sample (interval.h); not summed */
     double most_bytes, most_objects;
     /* what was live at the peak: 1 and the share by which that may be more
-     * (interval.h .def.peak); else 0; not summed */
-    double peak;
+     * (interval.h .def.peak), else 0, and the bytes of all; not summed */
+    double peak, peak_bytes;
     /* lifetimes, each weighted as objects are */
     double life_us;
     /* sampled blocks */
@@ -45,7 +45,7 @@ alqi_view_sum_join(struct alqi_view_sum *to, const struct alqi_view_sum *from)
     if (from->most_objects > to->most_objects)
         to->most_objects = from->most_objects;
     if (from->peak > to->peak)
-        to->peak = from->peak;
+        to->peak = from->peak, to->peak_bytes = from->peak_bytes;
     to->life_us += from->life_us;
     to->n += from->n;
     to->n_samples += from->n_samples;
@@ -65,15 +65,21 @@ static inline struct alqi_view_interval
 alqi_view_sum_interval(const struct alqi_view_sum *s, enum alqi_view_by by)
 {
     struct alqi_view_moments m = {.estimate = (double)s->n_samples};
+    double part = s->peak_bytes > 0 ? s->bytes / s->peak_bytes : 0;
 
     if (by == ALQI_VIEW_BY_BYTES)
-        m = (struct alqi_view_moments){s->bytes,       s->bytes_var,
-                                       s->bytes_third, s->seen_bytes,
-                                       s->most_bytes,  s->peak};
+        m = (struct alqi_view_moments){
+            s->bytes,      s->bytes_var,  s->bytes_third,
+            s->seen_bytes, s->most_bytes, s->peak,
+            part};
     else if (by == ALQI_VIEW_BY_BLOCKS)
-        m = (struct alqi_view_moments){s->objects,       s->objects_var,
-                                       s->objects_third, s->seen_objects,
-                                       s->most_objects,  s->peak};
+        m = (struct alqi_view_moments){s->objects,
+                                       s->objects_var,
+                                       s->objects_third,
+                                       s->seen_objects,
+                                       s->most_objects,
+                                       s->peak,
+                                       part};
     return alqi_view_interval(&m);
 }
 

@@ -376,6 +376,7 @@ alqi_view_tree_most(struct alqi_view_sum *sums, uint32_t n,
         sums[i].most_bytes = total->most_bytes;
         sums[i].most_objects = total->most_objects;
         sums[i].peak = total->peak;
+        sums[i].peak_bytes = total->peak_bytes;
     }
 }
 

@@ -7,7 +7,8 @@ import re
 import sqlite3
 import tempfile
 
-TABLES = ("functions", "frames", "stacks", "threads", "samples", "traces")
+TABLES = ("functions", "frames", "stacks", "threads", "samples", "figures",
+          "traces")
 
 
 def connect(path):
@@ -99,6 +100,34 @@ def totals(tables):
             found["%s_%s" % (measure, key)] = math.floor(
                 math.fsum(row[column] for row in rows) + 0.5)
     return found
+
+
+KEYS = ("bytes", "bytes_stderr", "bytes_low", "bytes_high", "objects",
+        "objects_stderr", "objects_low", "objects_high", "sampled_blocks")
+
+
+def figures(tables):
+    """{None or (name, file, module, line, is_mapping): keys of the report}"""
+    names, found = frames(tables), {}
+    for row in tables["figures"]:
+        site = names[row["site_id"]] + (row["is_mapping"] == 1,) \
+            if row["site_id"] != 0 else None
+        for key in KEYS:
+            found.setdefault(site, {})["%s_%s" % (row["measure"], key)] = \
+                math.floor(row[key] + 0.5)
+    return found
+
+
+def reported(report):
+    """The same of `report --json --group=line`, where there is a block."""
+    sites = {None: report}
+    for s in report["sites"]:
+        if s["allocated_sampled_blocks"] > 0:
+            sites[s["function"], s["file"], s["module"], s["line"],
+                  s["is_mapping"]] = s
+    return {site: {"%s_%s" % (m, k): o["%s_%s" % (m, k)]
+                   for m in IS_OF for k in KEYS}
+            for site, o in sites.items()}
 
 
 def frames(tables):

@@ -364,6 +364,27 @@ class Tables(exported.Case):
                 for key, value in tables_file.totals(t).items():
                     self.assertEqual(value, wanted[key], key)
 
+    def test_figures_are_those_of_the_report(self):
+        for name in ("synth-bytes.v3", "wordcount-1e-3.v3", "synth-deep.v3"):
+            path = self.golden(name)
+            for options in ((), ("--min-life=1ms",)):
+                with self.subTest(name, options=options):
+                    got = tables_file.figures(self.tables(*options, path))
+                    wanted = tables_file.reported(
+                        self.json("--group=line", *options, path))
+                    self.assertEqual(got, wanted)
+                    if not options:
+                        self.assertTrue(any(
+                            f["peak_bytes_low"] < f["peak_bytes"]
+                            < f["peak_bytes_high"] for f in got.values()))
+
+    @unittest.skipUnless(exported.VICTIM, "no preload in this build")
+    def test_figures_of_mappings(self):
+        path = self.recorded("--interval=4K")
+        self.assertEqual(
+            tables_file.figures(self.tables(path)),
+            tables_file.reported(self.json("--group=line", path)))
+
     def test_batches(self):
         path = self.made(120000, 500, 0.125)
         c = self.same_in_clickhouse(self.tables(path), path)

@@ -779,6 +779,7 @@ lack_find(struct alqi_cli_analysis *a)
 {
     double peak = alqi_view_peak_bytes(&a->peak);
 
+    a->estimator.peak_bytes = peak;
     if (peak > 0)
         a->estimator.peak_lack =
             alqi_cli_churn_lack(&a->churn, a->most_bytes - peak) / peak;

@@ -9,7 +9,15 @@
  *              deviations has the height c sqrt(T) in the true heap,
  *              c sqrt(T + V) in the sample, and the true heap has
  *              c T / sqrt(T + C) where a colour is highest.  The height of the
- *              sample above the estimate tells c.
+ *              sample above the estimate tells c.  So of that height a share f
+ *              is the true heap's.
+ * .def.grow    Blocks that were live at two moments are a share s of those at
+ *              either, by the variance that sampling adds: 0 in a heap whose
+ *              blocks all come and go, near 1 in one that only grows.  In such
+ *              a heap the sample's highest point lies later than the moments,
+ *              by what has come since; beside it goes the noise of those that
+ *              come and go, which is about as much.  So of what f leaves, s / 2
+ *              is the true heap's, too.
  *
  * .inv.moments  sums[m] holds the blocks that are gone and were live at the
  * last moments of just the colours of the set m.  When a colour gets a later

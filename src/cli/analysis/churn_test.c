@@ -50,17 +50,27 @@ a_height_of_the_sample_tells_that_of_the_heap(void **state)
     assert_true(alqi_cli_churn_lack(&c, -5) == 0);
 }
 
-/* Blocks that are at all moments, or at none, tell nothing of what comes and
- * goes. */
+/* Half of the height is the heap's where all blocks stay; where half of those
+ * at either moment do, half of that is, of what churn leaves (.def.grow).
+ * Blocks that are at no moment tell nothing. */
 static void
-blocks_that_stay_do_not_count(void **state)
+blocks_that_stay_share_in_the_height(void **state)
 {
     struct alqi_cli_churn c = {0};
+    double churn;
 
     (void)state;
-    gone(&c, ALQI_VIEW_ALL_COLOURS, 50, 0.4);
     gone(&c, 0, 50, 0.4);
     assert_true(alqi_cli_churn_lack(&c, 1000) == 0);
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        gone(&c, 1u << k, 50, 0.4);
+    churn = alqi_cli_churn_lack(&c, 1000);
+    assert_true(churn > 100 && churn < 900);
+    gone(&c, ALQI_VIEW_ALL_COLOURS, 50, 0.4);
+    near(alqi_cli_churn_lack(&c, 1000), churn + (1000 - churn) / 4);
+    c = (struct alqi_cli_churn){0};
+    gone(&c, ALQI_VIEW_ALL_COLOURS, 50, 0.4);
+    near(alqi_cli_churn_lack(&c, 1000), 500);
 }
 
 /* A later moment of a colour takes it out of the sets (.inv.moments). */
@@ -106,7 +116,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_height_of_the_sample_tells_that_of_the_heap),
-        cmocka_unit_test(blocks_that_stay_do_not_count),
+        cmocka_unit_test(blocks_that_stay_share_in_the_height),
         cmocka_unit_test(a_later_moment_forgets_the_one_before),
         cmocka_unit_test(at_both_ends_there_is_nothing_to_add),
     };

@@ -293,6 +293,7 @@ alqi_cli_bytes_interval(const struct alqi_cli_estimator *e,
         .seen = s->seen_bytes,
         .most = alqi_cli_is_sampled(e) ? e->word_bytes / e->least_lambda : 0,
         .peak = s->is_peak ? 1 + e->peak_lack : 0,
+        .part = e->peak_bytes > 0 ? s->bytes / e->peak_bytes : 0,
     };
 
     return alqi_view_interval(&m);
@@ -312,6 +313,7 @@ alqi_cli_objects_interval(const struct alqi_cli_estimator *e,
                     ? alqi_view_least_weight(e->least_lambda, e->is_bytes)
                     : 0,
         .peak = s->is_peak ? 1 + e->peak_lack : 0,
+        .part = e->peak_bytes > 0 ? s->bytes / e->peak_bytes : 0,
     };
 
     return alqi_view_interval(&m);

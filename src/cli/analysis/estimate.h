@@ -43,6 +43,8 @@ struct alqi_cli_estimator {
     /* by what share of it the peak may lie above its estimate (churn.h); 0
      * until the trace has been read */
     double peak_lack;
+    /* that estimate */
+    double peak_bytes;
     /* of the trace to compare with; 0: there is none */
     double other_lambda;
     /* false: the header's rate is not in (0, 1] */

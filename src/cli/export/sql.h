@@ -19,6 +19,7 @@ enum alqi_cli_table {
     ALQI_CLI_STACKS,
     ALQI_CLI_THREADS,
     ALQI_CLI_SAMPLES,
+    ALQI_CLI_FIGURES,
     ALQI_CLI_TRACES, /* last: a trace is there when its row is */
     ALQI_CLI_N_TABLES
 };
@@ -109,6 +110,11 @@ struct alqi_cli_sql_stacks {
 
 /* The samples alone; day is the trace's. */
 int alqi_cli_sql_samples_put(const struct alqi_cli_sql_rows *rows,
+                             const struct alqi_cli_sql_stacks *stacks,
+                             const char *day, const struct alqi_cli_sink *sink);
+
+/* The figures of the report alone. */
+int alqi_cli_sql_figures_put(const struct alqi_cli_sql_rows *rows,
                              const struct alqi_cli_sql_stacks *stacks,
                              const char *day, const struct alqi_cli_sink *sink);
 

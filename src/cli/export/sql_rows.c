@@ -2,8 +2,9 @@
  *
  * Rows go to a sink in an order in which each number is told before it is used:
  * functions and frames when a stack first has them, then stacks, threads,
- * samples (sql_samples.c), and the trace's row last, which makes the others
- * count. A number that was told in this run is not told again (is_new).
+ * samples (sql_samples.c), figures (sql_figures.c), and the trace's row last,
+ * which makes the others count. A number that was told in this run is not told
+ * again (is_new).
  *
  * .inv.hash  A number is a hash of 63 bits of what it stands for, made of texts
  * and lines alone: never of numbers that differ from trace to trace. */
@@ -336,6 +337,8 @@ alqi_cli_sql_rows_put(const struct alqi_cli_sql_rows *rows,
     threads_put(&w);
     if (!w.is_over)
         rc = alqi_cli_sql_samples_put(rows, &stacks, day, sink);
+    if (!w.is_over && rc < 0)
+        rc = alqi_cli_sql_figures_put(rows, &stacks, day, sink);
     if (rc < 0)
         trace_put(&w, day);
     alqi_base_map_clear(&w.functions);

@@ -1,8 +1,8 @@
 /* sql_schema.c -- the tables, as aliquot-fleet(7) documents them
  *
  * One list of columns a table for SQLite, ClickHouse and the writers, who give
- * cells in its order (sql_rows.c, sql_samples.c). A changed meaning raises
- * ALQI_CLI_SQL_SCHEMA. A test compares the text with
+ * cells in its order (sql_rows.c, sql_samples.c, sql_figures.c). A
+ * changed meaning raises ALQI_CLI_SQL_SCHEMA. A test compares the text with
  * examples/fleet/schema.sql. */
 #include <string.h>
 
@@ -53,6 +53,16 @@ static const struct alqi_cli_column samples[] = {{"trace_id", ID},
                                                  {"site_id", ID},
                                                  {0}};
 
+static const struct alqi_cli_column figures[] = {
+    {"trace_id", ID},        {"day", DAY},
+    {"release", TEXT},       {"measure", TEXT},
+    {"site_id", ID},         {"is_mapping", FLAG},
+    {"bytes", REAL},         {"bytes_stderr", REAL},
+    {"bytes_low", REAL},     {"bytes_high", REAL},
+    {"objects", REAL},       {"objects_stderr", REAL},
+    {"objects_low", REAL},   {"objects_high", REAL},
+    {"sampled_blocks", INT}, {0}};
+
 static const struct alqi_cli_column traces[] = {
     {"trace_id", ID},     {"fingerprint", ID},
     {"day", DAY},         {"release", TEXT},
@@ -76,6 +86,9 @@ const struct alqi_cli_table_schema alqi_cli_tables[ALQI_CLI_N_TABLES] = {
     [ALQI_CLI_SAMPLES] = {"samples", samples, "",
                           "(release, site_id, trace_id, alloc_us)",
                           "toYYYYMM(day)", "site_id;trace_id"},
+    [ALQI_CLI_FIGURES] = {"figures", figures,
+                          "trace_id, measure, site_id, is_mapping",
+                          "(trace_id, measure, site_id, is_mapping)", NULL, ""},
     [ALQI_CLI_TRACES] = {"traces", traces, "trace_id", "trace_id", NULL,
                          "fingerprint"},
 };
