@@ -2,10 +2,8 @@
  *
  * Linked only into the portable program and preload (cmake/portable.cmake),
  * which are linked with the C library as it was at 2.31.  A call of something
- * newer does not link until it is here.
- *
- * .inv.newer  Where the C library of the day has _dl_find_object, which takes
- *             no lock, that one is called. */
+ * newer does not link until it is here.  Keeps .inv.newer (doc/design/plat.md).
+ */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
