@@ -1,4 +1,4 @@
-# What `cmake --install` puts where, and the Debian package made of it.
+# What `cmake --install` puts where; debian/ makes packages of it.
 #
 #   bin/aliquot, share/man, share/bash-completion
 #   lib/libaliquot-preload.so          loaded into programs by aliquot record
@@ -11,7 +11,7 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS aliquot RUNTIME)
-install(TARGETS aliquot-preload LIBRARY)
+install(TARGETS aliquot-preload LIBRARY DESTINATION ${ALQ_PRELOAD_DIR})
 install(TARGETS aliquot-ocaml ARCHIVE COMPONENT dev)
 install(PROGRAMS src/ocaml/aliquot-ocaml DESTINATION ${CMAKE_INSTALL_BINDIR}
     COMPONENT dev)
@@ -67,14 +67,3 @@ install(FILES ${CMAKE_BINARY_DIR}/share/bash-completion/completions/aliquot
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES LICENSE README.md CHANGES.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR})
-
-set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_VENDOR "The Aliquot developers")
-set(CPACK_PACKAGE_CONTACT "The Aliquot developers")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY
-    "${PROJECT_DESCRIPTION}")
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION devel)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_STRIP_FILES OFF)
-include(CPack)

@@ -15,12 +15,17 @@ if(ALQ_TESTS)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
+set(ALQ_PRELOAD_DIR ${CMAKE_INSTALL_LIBDIR} CACHE STRING
+    "where the preload is installed")
+cmake_path(ABSOLUTE_PATH ALQ_PRELOAD_DIR BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}
+    OUTPUT_VARIABLE preload_dir)
+
 add_library(alq_flags INTERFACE)
 target_include_directories(alq_flags INTERFACE ${CMAKE_SOURCE_DIR}/include
     ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(alq_flags INTERFACE _GNU_SOURCE
     ALQI_CHECKS=${ALQ_CHECKS} ALQI_VERSION="${PROJECT_VERSION}"
-    ALQI_INSTALL_PRELOAD_DIR="${CMAKE_INSTALL_FULL_LIBDIR}")
+    ALQI_INSTALL_PRELOAD_DIR="${preload_dir}")
 # Structs that programs initialise, such as alq_custom_ops, grow at their end.
 target_compile_options(alq_flags INTERFACE -Wall -Wextra
     -Wno-missing-field-initializers -Wshadow -Wundef

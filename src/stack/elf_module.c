@@ -16,8 +16,6 @@
 #include "plat/plat.h"
 #include "stack/elf_module.h"
 
-#pragma weak _dl_find_object
-
 enum {
     MODULES_MAX = 2048,
     SEGMENTS_MAX = 32,
@@ -291,9 +289,18 @@ alqi_stack_modules_forget_locked(void)
     modules.n = 0;
 }
 
-/* What the linker says of an address, without a lock (glibc 2.35 and later). */
-static bool
-mapping_from_linker(uintptr_t address, struct alqi_stack_mapping *out)
+bool
+alqi_stack_module_is_entry(uintptr_t address)
+{
+    const ElfW(Ehdr) *linker = (const ElfW(Ehdr) *)_r_debug.r_ldbase;
+
+    return address - getauxval(AT_ENTRY) < ENTRY_BYTES ||
+           (linker != NULL &&
+            address - ((uintptr_t)linker + linker->e_entry) < ENTRY_BYTES);
+}
+
+bool
+alqi_stack_module_find(uintptr_t address, struct alqi_stack_mapping *out)
 {
     struct dl_find_object found;
 
@@ -312,33 +319,6 @@ mapping_from_linker(uintptr_t address, struct alqi_stack_mapping *out)
         out->phdr = (const ElfW(Phdr) *)getauxval(AT_PHDR);
         out->n_phdr = (uint32_t)getauxval(AT_PHNUM);
     }
-    return true;
-}
-
-bool
-alqi_stack_module_is_entry(uintptr_t address)
-{
-    const ElfW(Ehdr) *linker = (const ElfW(Ehdr) *)_r_debug.r_ldbase;
-
-    return address - getauxval(AT_ENTRY) < ENTRY_BYTES ||
-           (linker != NULL &&
-            address - ((uintptr_t)linker + linker->e_entry) < ENTRY_BYTES);
-}
-
-bool
-alqi_stack_module_find(uintptr_t address, bool is_locked,
-                       struct alqi_stack_mapping *out)
-{
-    uint32_t at;
-
-    if (_dl_find_object != NULL)
-        return mapping_from_linker(address, out);
-    if (!is_locked)
-        return false;
-    at = table_find(address);
-    if (at == modules.n || address < modules.entries[at].mapping.start)
-        return false;
-    *out = modules.entries[at].mapping;
     return true;
 }
 
@@ -368,7 +348,7 @@ each_object(struct dl_phdr_info *info, size_t size, void *arg)
             continue;
         mapping.start = lo & ~(uintptr_t)(PROBE_BYTES - 1);
         mapping.end = lo + p->p_memsz;
-        if (_dl_find_object == NULL || mapping_from_linker(lo, &mapping))
+        if (alqi_stack_module_find(lo, &mapping))
             (*fn)(&mapping);
     }
     return 0;

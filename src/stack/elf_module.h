@@ -34,10 +34,8 @@ struct alqi_stack_module_entry {
     bool has_sections; /* sections are valid */
 };
 
-/* The module at `address`, from the linker or, where that cannot say without a
- * lock, from the table (then only if the table is locked). */
-bool alqi_stack_module_find(uintptr_t address, bool is_locked,
-                            struct alqi_stack_mapping *out);
+/* The module at `address`, as the linker says. */
+bool alqi_stack_module_find(uintptr_t address, struct alqi_stack_mapping *out);
 
 /* Whether the kernel enters the process by the code there, the linker's or the
  * program's: nothing calls it. */

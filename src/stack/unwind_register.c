@@ -20,7 +20,7 @@ cell_at(const struct alqi_stack_walk *w, struct alqi_stack_reg_rule *out)
     struct alqi_stack_sections s;
     struct alqi_stack_unwind u;
 
-    if (!alqi_stack_module_find(w->key, false, &mapping) ||
+    if (!alqi_stack_module_find(w->key, &mapping) ||
         !alqi_stack_module_sections(&mapping, &s) ||
         !alqi_stack_ehframe_find(&s, w->key, w->tracked_reg, &u))
         return false;

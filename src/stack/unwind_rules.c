@@ -295,7 +295,7 @@ decode_alone(uintptr_t key, struct alqi_stack_scratch *scratch)
     struct alqi_stack_mapping mapping;
     struct alqi_stack_sections s;
 
-    if (!alqi_stack_module_find(key, false, &mapping))
+    if (!alqi_stack_module_find(key, &mapping))
         rule_read_outside(key, scratch);
     else
         rule_read(alqi_stack_module_sections(&mapping, &s) ? &s : NULL, key,
@@ -314,7 +314,7 @@ decode_locked(uintptr_t key, uint64_t generation,
     uint16_t index;
 
     ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_STACK_RULES));
-    if (!alqi_stack_module_find(key, true, &mapping)) {
+    if (!alqi_stack_module_find(key, &mapping)) {
         rule_read_outside(key, scratch);
         return &scratch->rule;
     }

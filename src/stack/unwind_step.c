@@ -205,7 +205,7 @@ is_of_module(uintptr_t at)
 {
     struct alqi_stack_mapping mapping;
 
-    return alqi_stack_module_find(at, false, &mapping);
+    return alqi_stack_module_find(at, &mapping);
 }
 
 /* The frame pointer may lie inside of sp in code that has gone to another

@@ -366,6 +366,26 @@ class Attach(common.Case):
                            ATTACHED, "1")
         self.refused(child_of(recorded.pid), "has the profiler from its start")
 
+    def test_older_glibc(self):
+        """... of before its dlopen was part of it."""
+        libc = next(line.split()[-1] for line in self.maps("self").splitlines()
+                    if line.endswith("/libc.so.6"))
+        shutil.copy(libc, os.path.join(self.dir, "libc-2.31.so"))
+        os.symlink("libc-2.31.so", os.path.join(self.dir, "libc.so.6"))
+        old = self.started("sleep", "1000",
+                           env=dict(os.environ, LD_LIBRARY_PATH=self.dir))
+        self.refused(old.pid, "runs on glibc 2.31, and attaching needs 2.34")
+
+    def test_musl(self):
+        compiler = shutil.which("musl-gcc")
+        if compiler is None:
+            self.skipTest("a program of musl: there is no musl-gcc")
+        program = os.path.join(self.dir, "waits")
+        with open(program + ".c", "w") as f:
+            f.write("int getchar(void); int main(void) { getchar(); }")
+        subprocess.run([compiler, "-o", program, program + ".c"], check=True)
+        self.refused(self.started(program).pid, "of another C library")
+
     def test_filters(self):
         """... of system calls that this command has not."""
         process = self.started("sleep", "1000", preexec_fn=filtered)

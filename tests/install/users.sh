@@ -47,6 +47,21 @@ aliquot=$work/moved/bin/aliquot
 "$aliquot" report "$work/t.ctf" | grep perl >/dev/null
 echo "ok: the installed command records and reports"
 
+# Each file is in a Debian package, where it has the libraries' folder of its
+# processor, and the preload one of its own.
+read -r -d '' -a packaged < <(cat "$here"/../../debian/{*.install,not-installed}) ||
+    true
+while read -r file; do
+    for pattern in "${packaged[@]}"; do
+        # shellcheck disable=SC2254 # it is a pattern
+        case $file in $pattern | $pattern/*) continue 2 ;; esac
+    done
+    echo "in no file of debian/: $file"
+    exit 1
+done < <(cd "$work/moved" && find . ! -type d | sed 's,^\./lib/,./lib/x/,;
+    s,/libaliquot-preload,/aliquot&,; s,^\./,usr/,')
+echo "ok: all of it is in a package"
+
 # The pages and the completion of exactly this command.
 for verb in record report script info check export; do
     [ -s "$work/moved/share/man/man1/aliquot-$verb.1" ] ||

@@ -1,16 +1,15 @@
 #!/bin/bash
 # agreement.sh -- our stacks equal libunwind's, in at least 1e6 captures
 #
-# usage: agreement.sh BUILD_DIR SOURCE_DIR
+# usage: agreement.sh PROBE SOURCE_DIR
 #
 # Runs real programs under probe.c, which says what each class means.  Passes
 # if nothing is unexplained, replay equalled a fresh walk each time it was
 # compared, and there were enough captures.  ALQ_UNWIND_EVERY=1 captures at
 # every malloc.
 set -u
-build=$(cd "$1" && pwd)
+probe=$(readlink -f "$1")
 source_dir=$(cd "$2" && pwd)
-probe=$build/test/libunwind_probe.so
 loads=$source_dir/tests/workloads
 want=1000000
 work=$(mktemp -d)

@@ -22,6 +22,7 @@
 #include "plat/program.h"
 
 enum { BEGIN_ROUNDS = 50 }; /* of 10 ms */
+#define OLD_LIBC "libc-2."
 
 /* ---- what /proc says ----------------------------------------------------- */
 
@@ -271,6 +272,20 @@ confinement_check(const char *verb, const struct alqi_cli_attach_target *t)
     return true;
 }
 
+/* The release of a C library whose dlopen is elsewhere: until 2.33 its file has
+ * that in its name, as in libc-2.31.so.  NULL: it is none. */
+static const char *
+old_c_library(const struct alqi_cli_attach_target *t)
+{
+    for (size_t i = 0; i < t->n_mappings; i++) {
+        const char *name = alqi_base_file_name(t->mappings[i].path);
+
+        if (strncmp(name, OLD_LIBC, strlen(OLD_LIBC)) == 0)
+            return name + strlen("libc-");
+    }
+    return NULL;
+}
+
 /* A process that has begun just now gets it in a moment. */
 static bool
 has_c_library(struct alqi_cli_attach_target *t)
@@ -278,7 +293,8 @@ has_c_library(struct alqi_cli_attach_target *t)
     const struct timespec a_while = {.tv_nsec = 10000000};
 
     for (unsigned i = 0; i < BEGIN_ROUNDS; i++) {
-        if (alqi_cli_target_find(t, "libc.so.6") != NULL)
+        if (alqi_cli_target_find(t, "libc.so.6") != NULL ||
+            old_c_library(t) != NULL)
             return true;
         nanosleep(&a_while, NULL);
         if (!alqi_cli_target_map(t))
@@ -292,6 +308,7 @@ program_check(const char *verb, struct alqi_cli_attach_target *t)
 {
     char path[64], interpreter[ALQI_PLAT_PROGRAM_PATH];
     enum alqi_plat_program kind;
+    const char *old;
 
     snprintf(path, sizeof path, "/proc/%d/exe", (int)t->pid);
     kind = alqi_plat_program_look(path, interpreter);
@@ -303,6 +320,11 @@ program_check(const char *verb, struct alqi_cli_attach_target *t)
         return REFUSE("has no C library of glibc loaded (%s): nothing to "
                       "attach to",
                       t->executable);
+    old = old_c_library(t);
+    if (old != NULL)
+        return REFUSE("runs on glibc %.*s, and attaching needs 2.34 or later: "
+                      "start it with 'aliquot record'",
+                      (int)strcspn(old, "s") - 1, old);
     return true;
 }
 
