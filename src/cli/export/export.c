@@ -41,8 +41,6 @@
 #define NEXT_NAME(name, ...) " " name
 #define FORMAT_CHOICES FORMATS(FIRST_NAME, NEXT_NAME)
 
-static const double TEMPORARY_US = 1000;
-
 static const double CLICKHOUSE_US = 60e6;
 
 /* Of --format=html: some 5 MiB. */
@@ -138,6 +136,8 @@ const struct alqi_cli_option alqi_cli_export_options[] = {
     {0, "live", NULL, NULL, "weight by blocks live when the trace ends",
      MEASURE(ALQI_CLI_LIVE)},
     {0, "leaks", NULL, NULL, "the same", MEASURE(ALQI_CLI_LIVE)},
+    {0, "temporary", NULL, NULL, "weight by blocks that were freed at once",
+     MEASURE(ALQI_CLI_TEMPORARY)},
     {0, "weight", "W", ALQI_CLI_WEIGHT_CHOICES,
      "folded: bytes (default), objects or samples",
      ALQI_CLI_CHOICE(struct request, export.weight)},
@@ -373,7 +373,6 @@ alqi_cli_export(int argc, char **argv)
     int rc;
 
     memset(&r, 0, sizeof r);
-    r.options.temporary_us = TEMPORARY_US;
     r.format_number = -1;
     r.max_stacks = ALQI_CLI_PPROF_STACKS;
     r.export.max_samples = MAX_SAMPLES;
