@@ -6,6 +6,7 @@
  * The output is opened after the analysis, so that a trace that cannot be read
  * leaves no file. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -13,7 +14,6 @@
 #include "base/defaults.h"
 #include "cli/tool/cli.h"
 #include "cli/export/export.h"
-#include "cli/export/memtrace.h"
 #include "cli/tool/output.h"
 #include "cli/tool/pack.h"
 #include "cli/export/page_index.h"
@@ -99,6 +99,21 @@ day_take(void *to, const char *verb, const char *value)
     return false;
 }
 
+/* Takes --subsample: above 0 and below 1. */
+static bool
+share_take(void *to, const char *verb, const char *value)
+{
+    double *share = to;
+    char *end;
+
+    *share = strtod(value, &end);
+    if (end != value && *end == '\0' && *share > 0 && *share < 1)
+        return true;
+    alqi_cli_usage(verb, "%s: --subsample=%s: a number above 0 and below 1",
+                   verb, value);
+    return false;
+}
+
 /* Takes the address behind "clickhouse=". */
 static bool
 to_take(void *to, const char *verb, const char *value)
@@ -143,6 +158,11 @@ const struct alqi_cli_option alqi_cli_export_options[] = {
      ALQI_CLI_CHOICE(struct request, export.weight)},
     {0, "fold-recursion", NULL, NULL, "folded: each function once in a stack",
      ALQI_CLI_FLAG(struct request, export.folds_recursion)},
+    {0, "subsample", "S", NULL,
+     "memtrace: a random part of the samples, such as 0.1",
+     ALQI_CLI_TAKEN(share_take, offsetof(struct request, export.share))},
+    {0, "strip-names", NULL, NULL, "memtrace: numbers instead of names",
+     ALQI_CLI_FLAG(struct request, export.strips_names)},
     {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
      "csv, html: function (default), line, file or module",
      ALQI_CLI_CHOICE(struct request, export.grouping)},
@@ -314,7 +334,7 @@ rewrite(struct request *r, struct alqi_cli_input *input)
 
     if (rc >= 0)
         return rc;
-    rc = r->format->rewrite(input, out.file);
+    rc = r->format->rewrite(&r->export, input, out.file);
     if (rc != ALQI_CLI_OK) {
         alqi_cli_output_abandon(&out);
         return rc;
