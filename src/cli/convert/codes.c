@@ -354,7 +354,7 @@ lookup_made(struct alqi_cli_codes *c, uint64_t code, uint64_t piece,
 {
     struct alqi_symbol_frame frame;
 
-    alqi_cli_jit_frame(c->jit, piece, &frame);
+    alqi_cli_jit_frame(c->jit, piece, alqi_code_address(code) - 1, &frame);
     entry_fill(&c->entries[0], &frame);
     if (frame.file[0] == '\0')
         c->entries[0].file = ALQI_CODE_MADE_MODULE;
