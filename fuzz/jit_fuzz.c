@@ -45,11 +45,11 @@ list_read(bool is_dump, const uint8_t *data, size_t size, size_t step)
 }
 
 static void
-name_check(struct alqi_symbol_jit *jit, uint32_t piece)
+name_check(struct alqi_symbol_jit *jit, uint32_t piece, uint64_t address)
 {
     struct alqi_symbol_frame frame;
 
-    check(alqi_symbol_jit_frame(jit, piece, &frame));
+    check(alqi_symbol_jit_frame(jit, piece, address, &frame));
     for (const char *c = frame.function; *c != '\0'; c++)
         check((unsigned char)*c >= ' ' && *c != 0x7f);
     check(strlen(frame.function) <= 1020 && strlen(frame.file) <= 1000);
@@ -76,7 +76,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         piece = alqi_symbol_jit_find(whole, address, time_ns);
         check(piece == alqi_symbol_jit_find(parts, address, time_ns));
         if (piece != ALQI_SYMBOL_NO_CODE)
-            name_check(whole, piece);
+            name_check(whole, piece, address);
     }
     alqi_symbol_jit_drop(whole);
     alqi_symbol_jit_drop(parts);

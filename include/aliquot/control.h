@@ -1,4 +1,5 @@
-/* control.h -- a running program is asked about its managed heap, and switched
+/* control.h -- a running program is asked about its managed heap, and switched;
+ * and a program of malloc switches its recorder itself
  *
  * A process that is served answers aliquot-top(1), aliquot-status(1) and
  * aliquot-snapshot(1), and begins, stops and changes the rate of a trace
@@ -17,7 +18,16 @@
  * user and root: the kernel tells who asks.
  *
  * A forked child is served, too, from its first allocation on, under a name of
- * its own if the name has "%p" or is the standard one. */
+ * its own if the name has "%p" or is the standard one.
+ *
+ * The calls alq_recorder_... are of the program's malloc, where the preload is
+ * loaded: by aliquot record, or by LD_PRELOAD and ALIQUOT.  With off,control in
+ * ALIQUOT it waits for the first start.  Elsewhere, and in a process that was
+ * attached to, each is ALQ_ENOHEAP and does nothing.
+ *
+ * A program that is not to need libaliquot defines ALQ_RECORDER_WEAK before it
+ * includes this header, is built position-independent, and looks whether a call
+ * is there before it makes it: if (alq_recorder_stop != NULL). */
 #ifndef ALIQUOT_CONTROL_H
 #define ALIQUOT_CONTROL_H
 
@@ -52,6 +62,71 @@ ALQ_API ALQ_MUSTUSE enum alq_status alq_control_start(const char *name);
  * Threads  Any; not from a signal handler.
  * GC       No effect. */
 ALQ_API enum alq_status alq_control_stop(void);
+
+#ifdef ALQ_RECORDER_WEAK
+#pragma weak alq_recorder_start
+#pragma weak alq_recorder_stop
+#pragma weak alq_recorder_end
+#pragma weak alq_recorder_forget
+#endif
+
+/* alq_recorder_start -- allocations of this process are sampled from now on
+ *
+ * Where they are sampled already, at another rate from now on.  A recording
+ * that was stopped goes on.
+ *
+ * rate     Samples per word, up to 1; 0: as it was, or as ALIQUOT says.
+ * out      Name of a recording that is to be made, with %e, %p and the others
+ *          of aliquot-preload(7).  NULL: as ALIQUOT says, or the standard one.
+ *
+ * Errors   ALQ_EINVAL   rate is not from 0 to 1, or out is empty or too long
+ *          ALQ_ENOHEAP  no preload is loaded, or it is off for good
+ *          ALQ_ESTATE   in a callback, or in a handler that interrupted the
+ *                       profiler
+ *          ALQ_ENOTSUP  every block is recorded (--exact), which is for the
+ *                       whole of a recording
+ *          ALQ_EBUSY    there is a recording, and out is not NULL; or another
+ *                       thread ends one
+ *          ALQ_EIO      the recording cannot be made: stderr says why
+ * Threads  Any.
+ * GC       No effect. */
+ALQ_API enum alq_status alq_recorder_start(double rate, const char *out);
+
+/* alq_recorder_stop -- nothing is sampled until the next start
+ *
+ * Frees of what is in the recording go on being recorded.
+ *
+ * Errors   ALQ_ENOHEAP, ALQ_ESTATE, ALQ_ENOTSUP  As alq_recorder_start.
+ * Threads  Any.
+ * GC       No effect. */
+ALQ_API enum alq_status alq_recorder_stop(void);
+
+/* alq_recorder_end -- the recording is whole, and no longer this process's
+ *
+ * A start makes another one, whose blocks are those allocated from then on:
+ * what is alive now is in none.
+ *
+ * Errors   ALQ_ENOHEAP, ALQ_ESTATE, ALQ_ENOTSUP  As alq_recorder_start.
+ *          ALQ_ENOTRUN  there is no recording
+ *          ALQ_EBUSY    a thread is in the profiler for longer than some
+ *                       milliseconds, in a callback: nothing is recorded any
+ *                       more, and the call is to be made again; or another
+ *                       thread ends it
+ * Threads  Any.
+ * GC       No effect. */
+ALQ_API enum alq_status alq_recorder_end(void);
+
+/* alq_recorder_forget -- the recording begins anew
+ *
+ * Its file is removed, and one of the same name is begun, at the same rate:
+ * what is alive now is not in it, and so no leak.
+ *
+ * Errors   ALQ_ENOHEAP, ALQ_ESTATE, ALQ_ENOTSUP, ALQ_EIO  As
+ *          alq_recorder_start.
+ *          ALQ_ENOTRUN, ALQ_EBUSY  As alq_recorder_end.
+ * Threads  Any.
+ * GC       No effect. */
+ALQ_API enum alq_status alq_recorder_forget(void);
 
 #ifdef __cplusplus
 }

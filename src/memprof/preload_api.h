@@ -93,6 +93,12 @@ struct alqi_preload_api {
     /* Whether a managed heap of this process is to be served, too: its trace,
      * when it is started, goes into that file. */
     bool (*heap_control)(char *path, size_t capacity);
+
+    /* The calls of <aliquot/control.h>. */
+    enum alq_status (*recorder_start)(double rate, const char *out);
+    enum alq_status (*recorder_stop)(void);
+    enum alq_status (*recorder_end)(void);
+    enum alq_status (*recorder_forget)(void);
 };
 
 #endif

@@ -7,6 +7,8 @@
  *
  * .inv.borrow  Between enter and leave a borrowed orphan is locked; no call
  *              keeps it. */
+#include <aliquot/control.h>
+
 #include "memprof/preload_api.h"
 #include "preload/limit_trigger.h"
 #include "preload/file.h"
@@ -225,4 +227,8 @@ ALQI_EXPORT const struct alqi_preload_api alq_preload_api = {
     .live_start = api_live_start,
     .live_bytes = alqi_preload_live_bytes,
     .heap_control = api_heap_control,
+    .recorder_start = alq_recorder_start,
+    .recorder_stop = alq_recorder_stop,
+    .recorder_end = alq_recorder_end,
+    .recorder_forget = alq_recorder_forget,
 };

@@ -40,8 +40,8 @@ struct quiet {
     struct alqi_preload_thread *orphan;
 };
 
-static bool
-is_quiet(void)
+bool
+alqi_preload_control_is_quiet(void)
 {
     const struct alqi_preload_hot *hot = &alqi_preload_hot;
 
@@ -317,7 +317,8 @@ toggle_log(bool ok, const char *reply)
     alqi_preload_log(text);
 }
 
-/* Stops the recorder if it samples, else starts it.  Requires is_quiet(). */
+/* Stops the recorder if it samples, else starts it.  Requires
+ * alqi_preload_control_is_quiet(). */
 static void
 toggle(void)
 {
@@ -337,7 +338,8 @@ alqi_preload_pending_run(void)
 {
     int saved = errno;
 
-    while (is_quiet() && atomic_load(&alqi_preload_pending) != 0)
+    while (alqi_preload_control_is_quiet() &&
+           atomic_load(&alqi_preload_pending) != 0)
         if (atomic_exchange(&alqi_preload_pending, 0) % 2 != 0)
             toggle();
     errno = saved;

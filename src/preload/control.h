@@ -30,9 +30,17 @@ bool alqi_preload_control_rate(double rate, char *reply);
 /* Brings the recording's counters up to date. */
 bool alqi_preload_control_status(char *reply);
 
+/* Whether the calling thread may call these: it is out of the profiler, and
+ * holds none of our locks. */
+bool alqi_preload_control_is_quiet(void);
+
 /* Starts a stopped recorder and stops one that samples, once the calling thread
  * is out of the profiler; logs what it did.  Async-signal-safe. */
 void alqi_preload_control_toggle(void);
+
+/* ---- inside.c ------------------------------------------------------------ */
+
+void alqi_preload_inside_fork_child(void);
 
 /* ---- signal.c ------------------------------------------------------------ */
 

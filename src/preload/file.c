@@ -525,6 +525,17 @@ alqi_preload_file_close(void)
 }
 
 void
+alqi_preload_file_remove(char *path, size_t capacity)
+{
+    struct stat st;
+
+    snprintf(path, capacity, "%s", file.path);
+    if (file.header == NULL && lstat(path, &st) == 0 &&
+        st.st_dev == file.device && st.st_ino == file.inode)
+        unlink(path);
+}
+
+void
 alqi_preload_file_leave(void)
 {
     if (file.header != NULL) {

@@ -61,6 +61,10 @@ alqi_preload_file_commit(struct alqi_raw_chunk_header *chunk,
  * nobody's where the header was, to which a counter may yet be added. */
 void alqi_preload_file_close(void);
 
+/* Removes the file that was closed last, if its name leads to it; path receives
+ * the name. */
+void alqi_preload_file_remove(char *path, size_t capacity);
+
 /* In a forked child: the file is the parent's. */
 void alqi_preload_file_leave(void);
 

@@ -21,6 +21,7 @@
 
 #include "memprof/probes.h"
 #include "preload/attach.h"
+#include "preload/control.h"
 #include "preload/exact.h"
 #include "preload/got.h"
 #include "preload/live.h"
@@ -126,6 +127,7 @@ child_restart(bool is_prepared)
     alqi_preload_spawn_fork_child();
     alqi_preload_got_fork_child();
     alqi_preload_attach_fork_child();
+    alqi_preload_inside_fork_child();
     alqi_preload_recorder_fork_child();
     alqi_preload_exact_fork_child();
     alqi_preload_live_fork_child(is_prepared);

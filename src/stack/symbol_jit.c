@@ -45,6 +45,7 @@ alqi_symbol_jit_drop(struct alqi_symbol_jit *jit)
         return;
     free(jit->pieces);
     free(jit->links);
+    free(jit->lines);
     alqi_base_map_clear(&jit->last_of_page);
     alqi_base_map_clear(&jit->piece_of);
     alqi_base_arena_drop(&jit->texts);
@@ -93,9 +94,9 @@ link_add(struct alqi_symbol_jit *jit, uint64_t chain)
     return true;
 }
 
-/* A copy in which control bytes are question marks; NULL: no memory. */
-static const char *
-text_keep(struct alqi_symbol_jit *jit, const char *text, size_t n)
+/* Control bytes become question marks. */
+const char *
+alqi_symbol_jit_text(struct alqi_symbol_jit *jit, const char *text, size_t n)
 {
     size_t n_kept = n < TEXT_BYTES_MAX ? n : TEXT_BYTES_MAX;
     char *kept = alqi_base_arena_text(&jit->texts, text, n_kept);
@@ -134,7 +135,9 @@ alqi_symbol_jit_add(struct alqi_symbol_jit *jit, uint64_t start,
     if (last - first >= PAGES_MAX)
         first = last = LARGE;
     n_links = last - first + 1;
-    kept = has_room(jit, n_links) ? text_keep(jit, text, n_text_bytes) : NULL;
+    kept = has_room(jit, n_links)
+               ? alqi_symbol_jit_text(jit, text, n_text_bytes)
+               : NULL;
     for (uint64_t i = 0; kept != NULL && i < n_links; i++)
         if (!link_add(jit, first + i))
             kept = NULL;
@@ -142,8 +145,11 @@ alqi_symbol_jit_add(struct alqi_symbol_jit *jit, uint64_t start,
         jit->n_over++;
         return false;
     }
-    jit->pieces[jit->n_pieces++] = (struct alqi_symbol_jit_piece){
-        start, start + n_code_bytes, time_ns, kept};
+    jit->pieces[jit->n_pieces++] =
+        (struct alqi_symbol_jit_piece){.start = start,
+                                       .end = start + n_code_bytes,
+                                       .time_ns = time_ns,
+                                       .text = kept};
     return true;
 }
 
@@ -281,12 +287,18 @@ python_split(struct alqi_symbol_jit *jit, const char *text,
     return frame->function != NULL;
 }
 
+/* The text's file goes before the dump's lines: node's lists have the file of
+ * the outer function for the lines of those that are inlined. */
 bool
 alqi_symbol_jit_frame(struct alqi_symbol_jit *jit, uint32_t piece,
-                      struct alqi_symbol_frame *frame)
+                      uint64_t address, struct alqi_symbol_frame *frame)
 {
     const char *text = jit->pieces[piece].text;
 
     *frame = (struct alqi_symbol_frame){.function = text, .file = ""};
-    return script_split(jit, text, frame) && python_split(jit, text, frame);
+    if (!script_split(jit, text, frame) || !python_split(jit, text, frame))
+        return false;
+    if (frame->file[0] == '\0')
+        alqi_symbol_jit_line_find(jit, &jit->pieces[piece], address, frame);
+    return true;
 }

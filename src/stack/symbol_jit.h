@@ -48,9 +48,10 @@ size_t alqi_symbol_jit_take_dump(struct alqi_symbol_jit *jit,
 uint32_t alqi_symbol_jit_find(const struct alqi_symbol_jit *jit,
                               uint64_t address, uint64_t time_ns);
 
-/* The name of a piece; where the text has file and line, they are apart.  What
+/* The name of a piece, and the line at an address in it, if the file has lines;
+ * where the text has file and line, they are apart.  What
  * is not there is "" and 0.  False: no memory.  Stays valid until the drop. */
 bool alqi_symbol_jit_frame(struct alqi_symbol_jit *jit, uint32_t piece,
-                           struct alqi_symbol_frame *frame);
+                           uint64_t address, struct alqi_symbol_frame *frame);
 
 #endif

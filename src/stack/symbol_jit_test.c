@@ -45,7 +45,7 @@ frame_at(uint64_t address, uint64_t time_ns)
     uint32_t piece = alqi_symbol_jit_find(jit, address, time_ns);
 
     if (piece != ALQI_SYMBOL_NO_CODE)
-        assert_true(alqi_symbol_jit_frame(jit, piece, &frame));
+        assert_true(alqi_symbol_jit_frame(jit, piece, address, &frame));
     return frame;
 }
 
@@ -283,14 +283,37 @@ move_put(uint64_t time_ns, uint64_t to, uint64_t n, uint64_t index)
     put64(index);
 }
 
+struct source_line {
+    uint64_t address;
+    uint32_t number;
+    const char *file;
+};
+
+static void
+lines_put(uint64_t address, const struct source_line *lines, unsigned n)
+{
+    size_t bytes = 16;
+
+    for (unsigned i = 0; i < n; i++)
+        bytes += 16 + strlen(lines[i].file) + 1;
+    record_put(2, (uint32_t)bytes, 50);
+    put64(address);
+    put64(n);
+    for (unsigned i = 0; i < n; i++) {
+        put64(lines[i].address);
+        put32(lines[i].number);
+        put32(3);
+        put(lines[i].file, strlen(lines[i].file) + 1);
+    }
+}
+
 /* Two functions, of which the first moves and makes way for another. */
 static void
 sample_put(uint64_t flags)
 {
     header_put(flags);
     load_put(100, 0x1000, 64, 7, "one");
-    record_put(2, 8, 150); /* lines of the source: passed over */
-    put64(0);
+    lines_put(0x2000, NULL, 0);
     load_put(200, 0x2000, 64, 8, "two");
     move_put(300, 0x3000, 64, 7);
     load_put(400, 0x1000, 64, 9, "three");
@@ -338,6 +361,53 @@ a_dump_has_times(void **state)
     for (size_t n = 1; n <= dump_bytes; n++) {
         take_dump(n);
         sample_check();
+        end(NULL);
+        begin(NULL);
+    }
+}
+
+static void
+lines_check(uint64_t address, const char *file, uint32_t number)
+{
+    assert_string_equal(frame_at(address, 1000).file, file);
+    assert_int_equal(frame_at(address, 1000).line, number);
+}
+
+/* A piece takes the lines that were listed before it for its address, and keeps
+ * them where it moves. */
+static void
+a_dump_has_lines(void **state)
+{
+    const struct source_line lines[] = {{0x1000, 10, "/a.js"},
+                                        {0x1010, 12, "\xff"},
+                                        {0x1020, 3, "/b.js"},
+                                        {0x1030, 11, "/a.js"}};
+
+    const struct source_line two[] = {{0x2000, 10, "/a.js"},
+                                      {0x2010, 12, "/b.js"}};
+
+    (void)state;
+    for (size_t n = 1; n < 700; n++) {
+        header_put(0);
+        lines_put(0x1000, lines, 4);
+        load_put(100, 0x1000, 64, 7, "one");
+        lines_put(0x2000, two, 2); /* not of node's */
+        load_put(200, 0x2000, 64, 8, "JS:*two /c.js:19:1");
+        lines_put(0x4000, lines + 3, 1); /* before the code: none at all */
+        lines_put(0x5000, lines, 0);     /* of no piece */
+        load_put(210, 0x4000, 64, 9, "three");
+        move_put(300, 0x3000, 64, 7);
+        take_dump(n);
+        assert_string_equal(frame_at(0x1005, 1000).function, "one");
+        lines_check(0x1000, "/a.js", 10);
+        lines_check(0x100f, "/a.js", 10);
+        lines_check(0x1010, "/a.js", 12);
+        lines_check(0x1020, "/b.js", 3);
+        lines_check(0x103f, "/a.js", 11);
+        lines_check(0x3010, "/a.js", 12);
+        lines_check(0x2000, "/c.js", 19);
+        lines_check(0x4000, "", 0);
+        assert_int_equal(alqi_symbol_jit_counts(jit).n_odd, 0);
         end(NULL);
         begin(NULL);
     }
@@ -401,6 +471,7 @@ main(void)
         TEST(the_map_of_a_hostile_program_ends),
         TEST(scripts_have_file_and_line),
         TEST(a_dump_has_times),
+        TEST(a_dump_has_lines),
         TEST(times_of_another_clock_are_none),
         TEST(a_file_of_another_kind_is_none),
         TEST(damage_is_harmless),

@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -226,6 +227,30 @@ class Record(common.Case):
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn(said, result.stderr)
         self.assertEqual(os.listdir(self.dir), [])
+
+    def test_under_gdb(self):
+        """The last process that gdb makes is the program; a stop in it
+        changes nothing of what is recorded."""
+        if shutil.which("gdb") is None:
+            self.skipTest("no gdb")
+        path = os.path.join(self.dir, "victim.ctf")
+        result = common.run("record", "-d", "--exact", "-o", path, VICTIM,
+                            stdin=b"break keep_rows\nrun\nbacktrace\n"
+                                  b"continue\nquit\n",
+                            env={"HOME": self.dir, "DEBUGINFOD_URLS": ""})
+        if "ptrace: Operation not permitted" in result.stderr:
+            self.skipTest("gdb may not trace")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("main", result.stdout)
+        self.assertIn("-> " + path, result.stderr)
+        got = json.loads(common.run("report", "--json", path).stdout)
+        self.assertEqual(self.site(got, "keep_rows")["live_objects"], 300)
+        self.assertEqual(got["program"]["command"], VICTIM)
+        self.assertEqual(len(glob.glob(os.path.join(self.dir, "*.ctf"))), 2)
+        self.assertEqual(glob.glob(os.path.join(self.dir, ".aliquot-raw*")),
+                         [])
+        result = common.run("record", "-d", "-p", "1")
+        self.assertEqual(result.returncode, 2)
 
     def test_compressed(self):
         """By its name; further processes' traces, too."""

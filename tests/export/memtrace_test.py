@@ -10,6 +10,7 @@ hash, so a run is as the one before; of any trace, 8 deviations are passed once
 in 1e15 times."""
 import collections
 import math
+import os
 import re
 import unittest
 
@@ -119,6 +120,52 @@ class Memtrace(exported.Case):
                               self.golden(name))
             self.assertEqual(done.returncode, 2)
             self.assertIn("in words already", done.stderr)
+
+    def test_a_share_of_the_samples(self):
+        """As many as that chance leaves, and the rate is as much lower."""
+        for path in (self.golden("wordcount-1e-3.v2"),
+                     self.golden("synth-domains.v3"),
+                     self.made(20000, 800, 0.125)):
+            for share in 0.3, 0.01:
+                out = os.path.join(self.dir, "share.memtrace.ctf")
+                self.ok("export", "-f", "-o", out, "--subsample=%g" % share,
+                        path)
+                self.assertIn("no findings", self.ok("check", out))
+                whole = path
+                if self.json(path)["recording"]["word_bits"] == 8:
+                    whole = self.moved(path)
+                n = sum(b[0] for b in allocations(whole, self)[0].values())
+                left = sum(b[0] for b in allocations(out, self)[0].values())
+                self.assertAlmostEqual(
+                    left, n * share,
+                    delta=DEVIATIONS * math.sqrt(n * share * (1 - share)))
+                self.assertAlmostEqual(
+                    self.json(out)["recording"]["samples_per_word"] / share,
+                    self.json(whole)["recording"]["samples_per_word"])
+        for wrong in "0", "1", "x", "-1", "2":
+            self.assertEqual(common.run(
+                "export", "--format=memtrace", "-o", "-",
+                "--subsample=" + wrong, path).returncode, 2)
+
+    def test_stripped_names(self):
+        """The same blocks, stacks and lives; no name, no time of day."""
+        for path in (self.golden("wordcount-1e-3.v2"),
+                     self.made(5000, 300, 0.125)):
+            out = os.path.join(self.dir, "stripped.memtrace.ctf")
+            self.ok("export", "-f", "-o", out, "--strip-names", path)
+            before, after = self.json(path), self.json(out)
+            if before["recording"]["word_bits"] != 8:
+                for key in ("allocated_bytes", "live_bytes", "sampled_blocks",
+                            "duration_us", "leaked_objects"):
+                    self.assertEqual(before[key], after[key], key)
+                self.assertEqual(len(before["sites"]), len(after["sites"]))
+            self.assertEqual(after["program"]["executable"], "")
+            self.assertEqual(after["program"]["pid"], 0)
+            self.assertEqual(after["program"]["start_us"], 0)
+            for site in after["sites"]:
+                for frame in site["stacks"][0]["frames"]:
+                    self.assertRegex(frame["function"], r"^(f\d+|0x[0-9a-f]+)$|no stack")
+                    self.assertRegex(frame["file"], r"^(file\d+)?$")
 
     @unittest.skipUnless(exported.VICTIM, "no preload here")
     def test_recordings(self):

@@ -816,6 +816,8 @@ alqi_cli_analysis_begin(struct alqi_cli_analysis *a,
     a->options = *options;
     a->reader = reader;
     a->info = alqi_ctf_reader_info(a->reader);
+    if (a->options.temporary_us == 0)
+        a->options.temporary_us = alqi_cli_temporary_us(a->info->context);
     a->path_domain = NO_DOMAIN;
     alqi_cli_timeline_init(&a->timeline);
     a->names = alqi_cli_names_new();

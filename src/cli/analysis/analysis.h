@@ -9,6 +9,7 @@
 #include "cli/analysis/chains.h"
 #include "cli/analysis/churn.h"
 #include "cli/analysis/estimate.h"
+#include "cli/convert/heaptrack.h"
 #include "cli/read/input.h"
 #include "cli/read/names.h"
 #include "cli/read/notes.h"
@@ -95,11 +96,11 @@ struct alqi_cli_watch {
     void (*resident)(void *arg, uint64_t us, uint64_t bytes);
 };
 
-/* What a caller asks for. All zeros but temporary_us is a plain analysis. */
+/* What a caller asks for. All zeros is a plain analysis. */
 struct alqi_cli_analysis_options {
     /* blocks that live shorter are left out of the sums */
     double min_life_us;
-    /* a shorter life is temporary */
+    /* a shorter life is temporary; 0: as the trace has it (begin fills it) */
     double temporary_us;
     /* receives each block that is summed; or NULL */
     struct alqi_cli_blocks *blocks;
@@ -236,6 +237,14 @@ static inline uint64_t
 alqi_cli_peak_last_us(const struct alqi_cli_analysis *analysis)
 {
     return alqi_view_peak_us(&analysis->peak, true);
+}
+
+/* The life below which a block of a trace with that context is temporary, where
+ * nobody says otherwise; of heaptrack's a life of no time. */
+static inline double
+alqi_cli_temporary_us(const char *context)
+{
+    return alqi_cli_heaptrack_made(context) ? 1 : 1000;
 }
 
 /* Fills by_thread; of one wanted thread, clears the sites of all others. */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "cli/analysis/remarks.h"
-#include "cli/tool/text.h"
 
 /* FEW_BLOCKS: below it a report advises a smaller interval. */
 enum { FEW_BLOCKS = 30, REMARK_BYTES = 512 };
@@ -121,6 +120,20 @@ alqi_cli_is_exact(const struct alqi_cli_analysis *a)
     char why[REMARK_BYTES];
 
     return !is_estimate(&a->estimator) && !alqi_cli_flaw(a, why, sizeof why);
+}
+
+struct alqi_cli_text
+alqi_cli_remark_temporary(const struct alqi_cli_analysis *a)
+{
+    struct alqi_cli_text t;
+
+    if (a->options.temporary_us <= 1 &&
+        alqi_cli_heaptrack_made(a->info->context))
+        snprintf(t.text, sizeof t.text, "freed by the next event");
+    else
+        snprintf(t.text, sizeof t.text, "freed within %.26s",
+                 alqi_cli_text_duration(a->options.temporary_us).text);
+    return t;
 }
 
 /* Words for the rate, from the least to the most exact case. */

@@ -6,6 +6,7 @@
 
 #include "cli/analysis/analysis.h"
 #include "cli/read/ending.h"
+#include "cli/tool/text.h"
 
 /* Takes one remark: a sentence or less, without a full stop. The text is valid
  * during the call. */
@@ -27,6 +28,10 @@ bool alqi_cli_flaw(const struct alqi_cli_analysis *analysis, char *out,
                    size_t capacity);
 /* Every block was recorded, and nothing of it is missing. */
 bool alqi_cli_is_exact(const struct alqi_cli_analysis *analysis);
+
+/* Which blocks count as temporary: "freed within 1 ms". */
+struct alqi_cli_text
+alqi_cli_remark_temporary(const struct alqi_cli_analysis *analysis);
 
 /* How the samples were taken: "every block recorded: ..." or "one for each
  * ...". */

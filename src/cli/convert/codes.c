@@ -23,28 +23,8 @@
 
 #include "base/map.h"
 #include "cli/convert/codes.h"
-#include "cli/tool/cxxname.h"
+#include "cli/convert/entries.h"
 #include "wire/code.h"
-
-enum {
-    /* entries of one location record */
-    ENTRIES_MAX = 255,
-    /* bytes of one location record; a reader takes a longer one for damage */
-    RECORD_BYTES_MAX = 4096,
-    RECORD_HEAD_BYTES = 9,
-    /* line, columns, and the NULs of both names */
-    ENTRY_HEAD_BYTES = 8,
-    /* a shortened name with its NUL */
-    NAME_BYTES_MAX = 400,
-    LONG_NAME_COLUMNS = 80
-};
-
-/* A shortened name. The trace writer holds lookup's texts until the packet is
- * written, so they live as long as the codes. */
-struct kept {
-    struct kept *next;
-    char text[];
-};
 
 /* A function of a Python program. */
 struct python_name {
@@ -70,7 +50,7 @@ struct alqi_cli_codes {
      * given out for */
     struct alqi_base_map code_home;
     /* what the last lookup returned; valid until the next one */
-    struct alqi_ctf_entry entries[ENTRIES_MAX];
+    struct alqi_ctf_entry entries[ALQI_CLI_ENTRIES_MAX];
     /* the function name in entries[0] of lookup_unknown */
     char unknown[64];
     /* of Python functions, in order of arrival; owned */
@@ -78,8 +58,9 @@ struct alqi_cli_codes {
     size_t n_python, python_capacity;
     /* the recording's number -> index in python */
     struct alqi_base_map python_of;
-    /* all shortened names, latest first; owned */
-    struct kept *kept;
+    /* shortened names: the trace writer holds lookup's texts until the packet
+     * is written */
+    struct alqi_base_arena kept;
 };
 
 struct alqi_cli_codes *
@@ -109,12 +90,7 @@ alqi_cli_codes_drop(struct alqi_cli_codes *c)
         free(c->python[i].function);
     free(c->python);
     alqi_base_map_clear(&c->python_of);
-    while (c->kept != NULL) {
-        struct kept *next = c->kept->next;
-
-        free(c->kept);
-        c->kept = next;
-    }
+    alqi_base_arena_drop(&c->kept);
     alqi_base_map_clear(&c->code_home);
     free(c);
 }
@@ -371,57 +347,6 @@ lookup_unknown(struct alqi_cli_codes *c, uint64_t code,
     *out = (struct alqi_ctf_location){code, 1, c->entries};
 }
 
-/* The bytes that a location record of these entries takes in the trace. */
-static size_t
-record_bytes(const struct alqi_ctf_entry *entries, size_t n)
-{
-    size_t bytes = RECORD_HEAD_BYTES;
-
-    for (size_t i = 0; i < n; i++)
-        bytes += ENTRY_HEAD_BYTES + strlen(entries[i].file) +
-                 strlen(entries[i].function);
-    return bytes;
-}
-
-/* The short form of a name, or the name itself when there is no memory. */
-static const char *
-shorten(struct alqi_cli_codes *c, const char *function)
-{
-    char text[NAME_BYTES_MAX];
-    struct kept *kept;
-
-    alqi_cli_cxxname_shorten(text, sizeof text, function, LONG_NAME_COLUMNS);
-    kept = malloc(sizeof *kept + strlen(text) + 1);
-    if (kept == NULL)
-        return function;
-    strcpy(kept->text, text);
-    kept->next = c->kept;
-    c->kept = kept;
-    return kept->text;
-}
-
-/* A record that is too long would be written as an unknown place.  Deeply
- * inlined C++ reaches that: names lose their arguments then, and if that is
- * not enough, callers between the outermost function and the site go. */
-static size_t
-entries_fit(struct alqi_cli_codes *c, size_t n)
-{
-    size_t n_dropped = 0;
-
-    if (record_bytes(c->entries, n) <= RECORD_BYTES_MAX)
-        return n;
-    for (size_t i = 0; i < n; i++)
-        c->entries[i].function = shorten(c, c->entries[i].function);
-    while (1 + n_dropped < n &&
-           record_bytes(c->entries, 1) +
-                   record_bytes(c->entries + 1 + n_dropped, n - 1 - n_dropped) >
-               RECORD_BYTES_MAX)
-        n_dropped++;
-    memmove(c->entries + 1, c->entries + 1 + n_dropped,
-            (n - 1 - n_dropped) * sizeof *c->entries);
-    return n - n_dropped;
-}
-
 /* The entry of an address in code made at run time. Its text is bounded. */
 static void
 lookup_made(struct alqi_cli_codes *c, uint64_t code, uint64_t piece,
@@ -429,7 +354,7 @@ lookup_made(struct alqi_cli_codes *c, uint64_t code, uint64_t piece,
 {
     struct alqi_symbol_frame frame;
 
-    alqi_cli_jit_frame(c->jit, piece, &frame);
+    alqi_cli_jit_frame(c->jit, piece, alqi_code_address(code) - 1, &frame);
     entry_fill(&c->entries[0], &frame);
     if (frame.file[0] == '\0')
         c->entries[0].file = ALQI_CODE_MADE_MODULE;
@@ -469,12 +394,12 @@ alqi_cli_codes_lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
     m = c->modules[home];
     address = alqi_code_address(code);
     n = alqi_symbol_resolve(m->symbols, address - 1 - m->bias, &frames);
-    if (n > ENTRIES_MAX) { /* the outermost ones say least */
-        frames += n - ENTRIES_MAX;
-        n = ENTRIES_MAX;
+    if (n > ALQI_CLI_ENTRIES_MAX) { /* the outermost ones say least */
+        frames += n - ALQI_CLI_ENTRIES_MAX;
+        n = ALQI_CLI_ENTRIES_MAX;
     }
     for (size_t i = 0; i < n; i++)
         entry_fill(&c->entries[i], &frames[i]);
-    n = entries_fit(c, n);
+    n = alqi_cli_entries_fit(c->entries, n, &c->kept);
     *out = (struct alqi_ctf_location){code, (uint32_t)n, c->entries};
 }

@@ -269,11 +269,11 @@ alqi_cli_jit_find(const struct alqi_cli_jit *jit, uint64_t address,
 }
 
 void
-alqi_cli_jit_frame(struct alqi_cli_jit *jit, uint64_t piece,
+alqi_cli_jit_frame(struct alqi_cli_jit *jit, uint64_t piece, uint64_t address,
                    struct alqi_symbol_frame *frame)
 {
     if (!alqi_symbol_jit_frame(jit->files[piece % FILES].pieces,
-                               (uint32_t)(piece / FILES), frame))
+                               (uint32_t)(piece / FILES), address, frame))
         *frame =
             (struct alqi_symbol_frame){.function = "[no memory]", .file = ""};
 }

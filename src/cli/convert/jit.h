@@ -28,9 +28,9 @@ void alqi_cli_jit_read(struct alqi_cli_jit *jit);
  * of CLOCK_MONOTONIC. *piece tells it from all others. */
 bool alqi_cli_jit_find(const struct alqi_cli_jit *jit, uint64_t address,
                        uint64_t time_ns, uint64_t *piece);
-/* Its name; valid as long as jit. */
+/* Its name, and the line at that address; valid as long as jit. */
 void alqi_cli_jit_frame(struct alqi_cli_jit *jit, uint64_t piece,
-                        struct alqi_symbol_frame *frame);
+                        uint64_t address, struct alqi_symbol_frame *frame);
 
 /* What is said of the files, one after the other; NULL behind the last. Valid
  * until the next call. */

@@ -17,11 +17,10 @@
 #include "cli/tool/rate.h"
 #include "cli/tool/text.h"
 
-/* Defaults of --top and --min-sigma, and the bound of temporary blocks. */
+/* Defaults of --top and --min-sigma. */
 enum { TOP_DEFAULT = 20 };
 
 static const double MIN_SIGMA_DEFAULT = 3;
-static const double TEMPORARY_US = 1000;
 
 /* ---- options ------------------------------------------------------------- */
 
@@ -176,7 +175,6 @@ side_read(struct alqi_cli_side *side, const struct alqi_cli_side *other,
           double other_lambda)
 {
     struct alqi_cli_analysis_options options = {
-        .temporary_us = TEMPORARY_US,
         .other_lambda = other_lambda,
     };
     int rc;

@@ -6,6 +6,7 @@
  * The output is opened after the analysis, so that a trace that cannot be read
  * leaves no file. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -13,7 +14,6 @@
 #include "base/defaults.h"
 #include "cli/tool/cli.h"
 #include "cli/export/export.h"
-#include "cli/export/memtrace.h"
 #include "cli/tool/output.h"
 #include "cli/tool/pack.h"
 #include "cli/export/page_index.h"
@@ -40,8 +40,6 @@
 #define FIRST_NAME(name, ...) name
 #define NEXT_NAME(name, ...) " " name
 #define FORMAT_CHOICES FORMATS(FIRST_NAME, NEXT_NAME)
-
-static const double TEMPORARY_US = 1000;
 
 static const double CLICKHOUSE_US = 60e6;
 
@@ -101,6 +99,21 @@ day_take(void *to, const char *verb, const char *value)
     return false;
 }
 
+/* Takes --subsample: above 0 and below 1. */
+static bool
+share_take(void *to, const char *verb, const char *value)
+{
+    double *share = to;
+    char *end;
+
+    *share = strtod(value, &end);
+    if (end != value && *end == '\0' && *share > 0 && *share < 1)
+        return true;
+    alqi_cli_usage(verb, "%s: --subsample=%s: a number above 0 and below 1",
+                   verb, value);
+    return false;
+}
+
 /* Takes the address behind "clickhouse=". */
 static bool
 to_take(void *to, const char *verb, const char *value)
@@ -138,11 +151,18 @@ const struct alqi_cli_option alqi_cli_export_options[] = {
     {0, "live", NULL, NULL, "weight by blocks live when the trace ends",
      MEASURE(ALQI_CLI_LIVE)},
     {0, "leaks", NULL, NULL, "the same", MEASURE(ALQI_CLI_LIVE)},
+    {0, "temporary", NULL, NULL, "weight by blocks that were freed at once",
+     MEASURE(ALQI_CLI_TEMPORARY)},
     {0, "weight", "W", ALQI_CLI_WEIGHT_CHOICES,
      "folded: bytes (default), objects or samples",
      ALQI_CLI_CHOICE(struct request, export.weight)},
     {0, "fold-recursion", NULL, NULL, "folded: each function once in a stack",
      ALQI_CLI_FLAG(struct request, export.folds_recursion)},
+    {0, "subsample", "S", NULL,
+     "memtrace: a random part of the samples, such as 0.1",
+     ALQI_CLI_TAKEN(share_take, offsetof(struct request, export.share))},
+    {0, "strip-names", NULL, NULL, "memtrace: numbers instead of names",
+     ALQI_CLI_FLAG(struct request, export.strips_names)},
     {'g', "group", "BY", ALQI_CLI_GROUPING_CHOICES,
      "csv, html: function (default), line, file or module",
      ALQI_CLI_CHOICE(struct request, export.grouping)},
@@ -314,7 +334,7 @@ rewrite(struct request *r, struct alqi_cli_input *input)
 
     if (rc >= 0)
         return rc;
-    rc = r->format->rewrite(input, out.file);
+    rc = r->format->rewrite(&r->export, input, out.file);
     if (rc != ALQI_CLI_OK) {
         alqi_cli_output_abandon(&out);
         return rc;
@@ -373,7 +393,6 @@ alqi_cli_export(int argc, char **argv)
     int rc;
 
     memset(&r, 0, sizeof r);
-    r.options.temporary_us = TEMPORARY_US;
     r.format_number = -1;
     r.max_stacks = ALQI_CLI_PPROF_STACKS;
     r.export.max_samples = MAX_SAMPLES;

@@ -63,6 +63,8 @@ struct alqi_cli_export {
     enum alqi_cli_weight_kind weight;     /* folded */
     enum alqi_cli_time_unit time_unit;    /* massif */
     bool folds_recursion;                 /* folded */
+    double share;                         /* memtrace; of the samples; 0: all */
+    bool strips_names;                    /* memtrace */
     uint32_t max_stacks;                  /* pprof; 0: all */
     uint64_t max_samples;                 /* html; 0: all */
     struct alqi_cli_page_index *index;    /* html */
@@ -80,8 +82,13 @@ struct alqi_cli_export_format {
     bool needs_blocks; /* analysis.options.blocks is there */
     bool needs_index;  /* index is */
     /* Instead of write: events to events, without an analysis. */
-    int (*rewrite)(struct alqi_cli_input *input, FILE *out);
+    int (*rewrite)(const struct alqi_cli_export *export,
+                   struct alqi_cli_input *input, FILE *out);
 };
+
+/* The rest of the input; the status to exit with, which was said. */
+int alqi_cli_export_memtrace(const struct alqi_cli_export *export,
+                             struct alqi_cli_input *input, FILE *out);
 
 void alqi_cli_export_folded(struct alqi_cli_export *export, FILE *out);
 void alqi_cli_export_csv(struct alqi_cli_export *export, FILE *out);

@@ -225,10 +225,10 @@ totals(const struct alqi_cli_summary *s)
     total(s, ALQI_CLI_LIVE, "live at the end",
           strcmp(ended, "running") == 0 ? "still in use" : "never freed");
     snprintf(
-        text, sizeof text, "%s of all bytes, freed within %s",
+        text, sizeof text, "%s of all bytes, %s",
         alqi_cli_text_percent(all->bytes > 0 ? brief->bytes / all->bytes : 0)
             .text,
-        alqi_cli_text_duration(a->options.temporary_us).text);
+        alqi_cli_remark_temporary(a).text);
     total(s, ALQI_CLI_TEMPORARY, "temporary", text);
     fputs("</table></div></section>\n", s->out);
 }

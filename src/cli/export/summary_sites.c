@@ -10,6 +10,7 @@
 #include "cli/analysis/errors.h"
 #include "cli/tool/cli.h"
 #include "cli/report/draw.h"
+#include "cli/analysis/remarks.h"
 #include "cli/export/summary.h"
 #include "cli/tool/text.h"
 #include "cli/analysis/tree.h"
@@ -291,9 +292,8 @@ alqi_cli_summary_sites(const struct alqi_cli_summary *s)
               "leak; kept is the share of its bytes that was not freed.");
     put_table(s, ALQI_CLI_ALLOCATED, "allocated", "Sites by all they allocated",
               "All blocks, freed or not.");
-    snprintf(text, sizeof text,
-             "Blocks freed within %s: work that may be saved.",
-             alqi_cli_text_duration(a->options.temporary_us).text);
+    snprintf(text, sizeof text, "Blocks %s: work that may be saved.",
+             alqi_cli_remark_temporary(a).text);
     put_table(s, ALQI_CLI_TEMPORARY, "temporary", "Sites of temporary blocks",
               text);
 }

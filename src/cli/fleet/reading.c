@@ -17,8 +17,6 @@
 
 enum { NS_PER_US = 1000, BUDGET_US = 1000000 };
 
-static const double TEMPORARY_US = 1000;
-
 void
 alqi_cli_reading_init(struct alqi_cli_reading *r, const char *path, pid_t pid)
 {
@@ -89,7 +87,7 @@ warning_ignore(void *arg, uint64_t offset_bytes, const char *text)
 static int
 read_once(struct alqi_cli_reading *r)
 {
-    struct alqi_cli_analysis_options options = {.temporary_us = TEMPORARY_US};
+    struct alqi_cli_analysis_options options = {.watch = NULL};
     struct alqi_cli_input *input;
     int rc = alqi_cli_input_open(r->path, warning_ignore, NULL, &input);
 

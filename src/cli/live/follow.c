@@ -199,7 +199,7 @@ warning_pass(void *arg, uint64_t offset_bytes, const char *text)
 static bool
 analysis_open(struct alqi_cli_follow *f)
 {
-    static const struct alqi_cli_analysis_options options = {.temporary_us = 0};
+    static const struct alqi_cli_analysis_options options = {.watch = NULL};
 
     alqi_ctf_read_fn *read =
         f->is_raw || f->rewriting != NULL ? packets_read : file_read;

@@ -1,8 +1,9 @@
 /* input.c -- the input of a verb: opened, recognised, unpacked, read
  *
  * Bytes go from a file or standard input through an unpacker into one big
- * buffer, and from there into the trace reader. A raw recording is converted
- * first, and its file is replaced by the trace that it makes. While a large
+ * buffer, and from there into the trace reader. A raw recording, or a data file
+ * of heaptrack, is converted first, and its file is replaced by the trace that
+ * it makes; what is wrong with it is kept (made_damage). While a large
  * file is read and stderr is a terminal, a line there shows how far, ten times
  * a second at most.
  *
@@ -61,6 +62,8 @@ struct alqi_cli_input {
     uint64_t shown_ms;
     /* finish has reported the damage */
     bool said_damage;
+    /* "" or what was wrong with the file that the trace was made of */
+    char made_damage[200];
     /* of the traces that this one was made from; finish returns it */
     int status;
     /* of the reader, whether printed or not */
@@ -206,7 +209,6 @@ guess(const struct alqi_cli_input *in)
         {"\x7F"
          "ELF",
          4, "it is a program; record it first: aliquot record PROGRAM"},
-        {"v 1", 3, "it seems to be heaptrack's, which aliquot does not read"},
     };
 
     if (in->filled == 0 && alqi_cli_unpack_damage(in->unpack)[0] == '\0')
@@ -218,31 +220,12 @@ guess(const struct alqi_cli_input *in)
     return NULL;
 }
 
-/* Reads the first bytes. A raw recording is replaced by the trace that it
- * makes; its buffer is thrown away, and reading begins anew. -1: go on. */
-static int
-begin(struct alqi_cli_input *in)
+/* The trace that was made of the file takes its place; what has been read is
+ * thrown away, and reading begins anew. */
+static void
+replace(struct alqi_cli_input *in, int fd)
 {
-    bool is_stdin = in->fd == STDIN_FILENO;
-    const char *other;
-    int fd;
-
-    if (!buffer_fill(in))
-        return -1; /* the reader meets the error again */
-    other = guess(in);
-    if (other != NULL)
-        return alqi_cli_unreadable("%s is not a trace; %s", in->path, other);
-    if (!alqi_cli_input_is_raw(in->buffer, in->filled))
-        return -1;
-    if (alqi_cli_unpack_is_packed(in->unpack))
-        return alqi_cli_unreadable(
-            "%s is a raw recording that was compressed; unpack it "
-            "first",
-            in->path);
-    fd = alqi_cli_input_raw_open(is_stdin ? "/dev/stdin" : in->path);
-    if (fd < 0)
-        return ALQI_CLI_UNREADABLE;
-    if (!is_stdin)
+    if (in->fd != STDIN_FILENO)
         close(in->fd);
     in->fd = fd;
     alqi_cli_unpack_drop(in->unpack);
@@ -250,6 +233,67 @@ begin(struct alqi_cli_input *in)
     in->size_bytes = 0;
     in->read_bytes = 0;
     in->used = in->filled = 0;
+}
+
+/* A raw recording is read anew, by its name. -1: go on. */
+static int
+begin_raw(struct alqi_cli_input *in)
+{
+    int fd;
+
+    if (alqi_cli_unpack_is_packed(in->unpack))
+        return alqi_cli_unreadable(
+            "%s is a raw recording that was compressed; unpack it "
+            "first",
+            in->path);
+    fd = alqi_cli_input_raw_open(in->fd == STDIN_FILENO ? "/dev/stdin"
+                                                        : in->path);
+    if (fd < 0)
+        return ALQI_CLI_UNREADABLE;
+    replace(in, fd);
+    return -1;
+}
+
+/* A data file of heaptrack is read from the buffer on. What ended the bytes
+ * early is nearer to the cause than what is wrong with the lines. -1: go on. */
+static int
+begin_heaptrack(struct alqi_cli_input *in)
+{
+    struct alqi_cli_heaptrack_result result;
+    int fd = alqi_cli_input_heaptrack_open(in->path, input_read, in, &result);
+    const char *why = alqi_cli_unpack_damage(in->unpack);
+
+    if (fd < 0)
+        return ALQI_CLI_UNREADABLE;
+    progress_clear(in);
+    if (in->read_errno != 0)
+        why = strerror(in->read_errno);
+    else if (why[0] == '\0')
+        why = result.damage;
+    snprintf(in->made_damage, sizeof in->made_damage, "%s", why);
+    in->read_errno = 0;
+    replace(in, fd);
+    if (result.n_allocs > 0 || why[0] == '\0')
+        return -1;
+    return alqi_cli_unreadable("%s is no readable data file of heaptrack: %s",
+                               in->path, in->made_damage);
+}
+
+/* Reads the first bytes, which say what the file is. -1: go on. */
+static int
+begin(struct alqi_cli_input *in)
+{
+    const char *other;
+
+    if (!buffer_fill(in))
+        return -1; /* the reader meets the error again */
+    other = guess(in);
+    if (other != NULL)
+        return alqi_cli_unreadable("%s is not a trace; %s", in->path, other);
+    if (alqi_cli_input_is_raw(in->buffer, in->filled))
+        return begin_raw(in);
+    if (alqi_cli_heaptrack_is(in->buffer, in->filled))
+        return begin_heaptrack(in);
     return -1;
 }
 
@@ -393,6 +437,8 @@ alqi_cli_input_damage(const struct alqi_cli_input *in)
 
     if (in->read_errno != 0)
         return strerror(in->read_errno);
+    if (in->made_damage[0] != '\0')
+        return in->made_damage;
     if (alqi_cli_unpack_damage(in->unpack)[0] != '\0')
         return alqi_cli_unpack_damage(in->unpack);
     if (error[0] == '\0' && is_cut_copy(in))

@@ -1,4 +1,4 @@
-/* input_raw.c -- a raw recording made into a temporary trace
+/* input_raw.c -- a raw recording, or heaptrack's, made into a temporary trace
  *
  * [input_raw.h] Recordings stay raw when `aliquot record` is interrupted or
  * the program outlives it. One that is still growing is read up to what is
@@ -50,27 +50,64 @@ convert(const char *path, const struct alqi_cli_recording *recording, FILE *out)
     return why == NULL;
 }
 
-/* The duplicate keeps the file alive after the stream is closed. */
+/* NULL: the reason has been said. */
+static FILE *
+temporary_open(void)
+{
+    FILE *out = tmpfile();
+
+    if (out == NULL)
+        alqi_cli_say("cannot make a temporary file: %s", strerror(errno));
+    return out;
+}
+
+/* The descriptor of what was written, at its beginning, or -1 where it is not
+ * all there. The duplicate keeps the file alive after the stream is closed. */
+static int
+temporary_close(FILE *out, bool is_written)
+{
+    int fd = is_written ? dup(fileno(out)) : -1;
+
+    fclose(out);
+    if (fd >= 0)
+        lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
 int
 alqi_cli_input_raw_open(const char *path)
 {
     struct alqi_cli_recording *recording;
     char why[256];
-    FILE *out = tmpfile();
-    int fd = -1;
+    FILE *out = temporary_open();
+    bool is_written;
 
-    if (out == NULL) {
-        alqi_cli_say("cannot make a temporary file: %s", strerror(errno));
+    if (out == NULL)
         return -1;
-    }
     recording = alqi_cli_recording_open(path, why, sizeof why);
     if (recording == NULL)
         alqi_cli_say("cannot read the recording %s: %s", path, why);
-    else if (convert(path, recording, out))
-        fd = dup(fileno(out));
+    is_written = recording != NULL && convert(path, recording, out);
     alqi_cli_recording_drop(recording);
-    fclose(out);
-    if (fd >= 0)
-        lseek(fd, 0, SEEK_SET);
-    return fd;
+    return temporary_close(out, is_written);
+}
+
+int
+alqi_cli_input_heaptrack_open(const char *path, alqi_ctf_read_fn *read,
+                              void *read_arg,
+                              struct alqi_cli_heaptrack_result *result)
+{
+    FILE *out = temporary_open();
+    struct alqi_cli_trace_out trace = {.file = out};
+    enum alq_status st;
+    const char *why;
+
+    if (out == NULL)
+        return -1;
+    st = alqi_cli_heaptrack_convert(read, read_arg, alqi_cli_trace_put, &trace,
+                                    result);
+    why = alqi_cli_trace_failure(&trace, st);
+    if (why != NULL)
+        alqi_cli_say("cannot convert %s: %s", path, why);
+    return temporary_close(out, why == NULL);
 }

@@ -15,6 +15,7 @@
 
 #include "cli/tool/cli.h"
 #include "cli/read/input.h"
+#include "cli/convert/heaptrack.h"
 #include "cli/read/paths.h"
 #include "cli/tool/unpack.h"
 #include "wire/ctf_packet.h"
@@ -49,13 +50,13 @@ head_read(int fd, unsigned char *head, size_t n, bool *is_packed)
     return have;
 }
 
-/* A regular file that begins like a trace or, not packed, like a raw
- * recording. O_NONBLOCK keeps a pipe in the directory from stopping the
- * command. */
+/* A regular file that begins like a trace, like a data file of heaptrack or,
+ * not packed, like a raw recording. O_NONBLOCK keeps a pipe in the directory
+ * from stopping the command. */
 static bool
 is_trace(const char *path)
 {
-    unsigned char head[8];
+    unsigned char head[64];
     bool is_packed = false;
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -65,9 +66,10 @@ is_trace(const char *path)
         n = head_read(fd, head, sizeof head, &is_packed);
     if (fd >= 0)
         close(fd);
-    if (n < sizeof head)
+    if (n < 8)
         return false;
-    return (!is_packed && alqi_cli_input_is_raw(head, sizeof head)) ||
+    return (!is_packed && alqi_cli_input_is_raw(head, n)) ||
+           alqi_cli_heaptrack_is(head, n) ||
            (head[0] == (ALQI_PACKET_MAGIC & 0xFF) &&
             head[1] == (ALQI_PACKET_MAGIC >> 8 & 0xFF) &&
             head[2] == (ALQI_PACKET_MAGIC >> 16 & 0xFF) &&

@@ -1,6 +1,7 @@
 /* record.c -- aliquot record: run a program, leave a trace of each process
  *
- * With -p a process that runs is recorded instead (attached.c).
+ * With -p a process that runs is recorded instead (attached.c), with -d the
+ * program runs under gdb (debugged.c).
  *
  * Phases: parse -> check what can be known before the program runs for hours
  * (program, output, limits) -> make a directory beside the output -> launch
@@ -30,6 +31,7 @@
 #include "cli/tool/program.h"
 #include "cli/tool/rate.h"
 #include "cli/record/attached.h"
+#include "cli/record/debugged.h"
 #include "cli/record/limit.h"
 #include "cli/record/name.h"
 #include "cli/record/traces.h"
@@ -90,6 +92,8 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
     {0, "for", "T", NULL, "with -p: end the recording after T, such as 30s",
      ALQI_CLI_DURATION(RUN, for_us), .least = 1000, .most = 1e15,
      .wants = "a time from 1ms on, such as 30s"},
+    {'d', "debug", NULL, NULL, "run PROG under gdb",
+     ALQI_CLI_FLAG(RUN, is_debugged)},
     {'o', "output", "FILE", NULL,
      "the trace, with %e %h %p; default aliquot.%e.%p.ctf",
      ALQI_CLI_TEXT(RUN, output)},
@@ -322,7 +326,7 @@ run(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
         directory_remove(r);
         return exec_failed(launch->argv[0], launched.exec_errno);
     }
-    r->pid = launched.pid;
+    r->pid = r->debugger = launched.pid;
     r->wait_status = launched.wait_status;
     alqi_cli_record_traces(r);
     if (r->n_traces == 0 && r->n_left == 0 && r->is_off)
@@ -425,6 +429,7 @@ attached_check(const struct alqi_cli_record_run *r, bool has_program)
         const char *text;
     } refused[] = {
         {has_program, "-p records a process that runs: give no program"},
+        {r->is_debugged, "--debug begins with the program: not with -p"},
         {r->is_exact, "--exact begins with the program: not with -p"},
         {r->is_following, "--follow begins with the program: not with -p"},
         {r->is_mapping, "--mmap begins with the program: not with -p"},
@@ -516,5 +521,7 @@ alqi_cli_record(int argc, char **argv)
     launch.preload = preload;
     launch.settings = settings;
     launch.late_text = r.late_text;
+    if (r.is_debugged)
+        alqi_cli_record_debugged(&launch);
     return limits_begin(&r, &launch) ? run(&r, &launch) : EXIT_OURS;
 }

@@ -42,6 +42,8 @@ struct alqi_cli_record_limits {
 struct alqi_cli_record_run {
     /* --pid: a process that runs, instead of a program; 0: none */
     uint64_t attached_pid;
+    /* --debug: the program runs under gdb */
+    bool is_debugged;
     /* --for: 0: until ^C */
     double for_us;
     /* --output as it was given; NULL: named after program and process */
@@ -103,8 +105,11 @@ struct alqi_cli_record_run {
     bool is_each;
     /* printed at ^C after the program's end (tool/launch.h) */
     char late_text[PATH_MAX + 160];
-    /* of the program; valid once it runs */
+    /* of the program, or of gdb until its recording is found; valid once it
+     * runs */
     pid_t pid;
+    /* of gdb; valid if is_debugged */
+    pid_t debugger;
     /* of the program; valid after its end */
     int wait_status;
     /* shared by all traces; NULL: no memory */

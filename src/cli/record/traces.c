@@ -501,7 +501,9 @@ heap_visit(struct alqi_cli_record_run *r, const char *path)
     went_or_left(r, path, r->symbols != NULL && heap_convert(r, path));
 }
 
-/* Finds the last image of the program's process: the one that began last. */
+/* Finds the last image of the program's process: the one that began last. Under
+ * gdb that is the process which gdb has made, the last one if there are more.
+ */
 static void
 main_find(struct alqi_cli_record_run *r, const char *path)
 {
@@ -513,8 +515,12 @@ main_find(struct alqi_cli_record_run *r, const char *path)
     if (recording == NULL)
         return;
     h = alqi_cli_recording_header(recording);
-    if ((pid_t)h->pid == r->pid && h->start_mono_ns > r->main_ns)
+    if (h->start_mono_ns > r->main_ns &&
+        ((pid_t)h->pid == r->pid ||
+         (r->is_debugged && (pid_t)h->parent_pid == r->debugger))) {
         r->main_ns = h->start_mono_ns;
+        r->pid = (pid_t)h->pid;
+    }
     alqi_cli_recording_drop(recording);
 }
 

@@ -12,10 +12,8 @@
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 
-/* Defaults of --top, --stacks and --temporary. */
+/* Defaults of --top and --stacks. */
 enum { TOP_DEFAULT = 20, STACKS_DEFAULT = 10 };
-
-static const double TEMPORARY_DEFAULT_US = 1000;
 
 /* ---- options ------------------------------------------------------------- */
 
@@ -84,7 +82,8 @@ const struct alqi_cli_option alqi_cli_report_options[] = {
      ALQI_CLI_DURATION(REPORT, analysis_options.min_life_us)},
     {0, "temporary", "T", NULL,
      "a block freed within T is temporary (default 1ms)",
-     ALQI_CLI_DURATION(REPORT, analysis_options.temporary_us)},
+     ALQI_CLI_DURATION(REPORT, analysis_options.temporary_us), .least = 1e-3,
+     .most = 1e15, .wants = "a time above 0, such as 1ms"},
     {0, "thread", "T", NULL,
      "only blocks allocated by that thread (index or name)",
      ALQI_CLI_TEXT(REPORT, analysis_options.thread)},
@@ -164,7 +163,6 @@ alqi_cli_report(int argc, char **argv)
     r.measure = ALQI_CLI_PEAK;
     r.top = TOP_DEFAULT;
     r.n_stacks = STACKS_DEFAULT;
-    r.analysis_options.temporary_us = TEMPORARY_DEFAULT_US;
     rc = alqi_cli_parse("report", argc, argv, &r, &first);
     r.is_leaks = r.is_leaks && r.measure == ALQI_CLI_LIVE;
     if (r.suppress.is_given)

@@ -64,7 +64,7 @@ circumstances(const struct alqi_cli_report *r)
 
     fprintf(out, "%s, ran %s", alqi_cli_text_time(a->info->start_us).text,
             alqi_cli_text_duration((double)a->end_us).text);
-    if (a->notes.n_processes == 0)
+    if (a->notes.n_processes == 0 && a->info->pid != 0)
         fprintf(out, ", pid %" PRIu64, a->info->pid);
     if (a->notes.n_threads > 1)
         fprintf(out, ", %u threads", a->notes.n_threads);
@@ -228,11 +228,11 @@ totals(const struct alqi_cli_report *r)
             alqi_cli_text_bytes(all->bytes * 1e6 / (double)a->end_us).text);
     peak_when(a, lines[1].remark, sizeof lines[1].remark);
     live_remark(a, lines[2].remark, sizeof lines[2].remark);
-    snprintf(lines[3].remark, sizeof lines[3].remark, "%s freed within %s",
+    snprintf(lines[3].remark, sizeof lines[3].remark, "%s %s",
              alqi_cli_text_percent(
                  all->bytes > 0 ? temporary->bytes / all->bytes : 0)
                  .text,
-             alqi_cli_text_duration(a->options.temporary_us).text);
+             alqi_cli_remark_temporary(a).text);
     totals_put(r, lines);
 }
 

@@ -123,8 +123,10 @@ alqi_cli_text_time(uint64_t time_us)
     time_t s = (time_t)(time_us / 1000000);
     struct tm tm;
 
-    if (gmtime_r(&s, &tm) == NULL ||
-        strftime(t.text, sizeof t.text, "%Y-%m-%d %H:%M:%S UTC", &tm) == 0)
+    if (time_us == 0)
+        snprintf(t.text, sizeof t.text, "time unknown");
+    else if (gmtime_r(&s, &tm) == NULL ||
+             strftime(t.text, sizeof t.text, "%Y-%m-%d %H:%M:%S UTC", &tm) == 0)
         snprintf(t.text, sizeof t.text, "%.3f s after 1970",
                  (double)time_us / 1e6);
     return t;

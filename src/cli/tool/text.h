@@ -20,7 +20,7 @@ struct alqi_cli_text alqi_cli_text_count(double count);
 struct alqi_cli_text alqi_cli_text_words(double words);
 struct alqi_cli_text alqi_cli_text_duration(double us);
 struct alqi_cli_text alqi_cli_text_percent(double share);
-/* "2026-11-21 10:02:44 UTC" */
+/* "2026-11-21 10:02:44 UTC"; of 0 that it is unknown */
 struct alqi_cli_text alqi_cli_text_time(uint64_t time_us);
 
 /* "10ms", "1.5s", "3m", "2h"; units ns us ms s m h; false if it is neither. */
