@@ -35,10 +35,17 @@ static double ns_per_tick;
 static inline uint64_t
 ticks(void)
 {
+#if defined(__x86_64__)
     uint32_t lo, hi;
 
     __asm__ volatile("lfence; rdtsc; lfence" : "=a"(lo), "=d"(hi) : : "memory");
     return (uint64_t)hi << 32 | lo;
+#else
+    uint64_t t;
+
+    __asm__ volatile("isb; mrs %0, cntvct_el0; isb" : "=r"(t) : : "memory");
+    return t;
+#endif
 }
 
 static __attribute__((noinline)) int

@@ -12,11 +12,13 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS aliquot RUNTIME)
 install(TARGETS aliquot-preload LIBRARY DESTINATION ${ALQ_PRELOAD_DIR})
-install(TARGETS aliquot-ocaml ARCHIVE COMPONENT dev)
-install(PROGRAMS src/ocaml/aliquot-ocaml DESTINATION ${CMAKE_INSTALL_BINDIR}
-    COMPONENT dev)
-install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/aliquot-ocaml
-    DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+if(ALQ_OCAML_VARIANT)
+    install(TARGETS aliquot-ocaml ARCHIVE COMPONENT dev)
+    install(PROGRAMS src/ocaml/aliquot-ocaml
+        DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT dev)
+    install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/aliquot-ocaml
+        DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+endif()
 install(TARGETS aliquot_shared LIBRARY NAMELINK_COMPONENT dev)
 install(TARGETS aliquot_static ARCHIVE COMPONENT dev)
 install(DIRECTORY include/aliquot DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

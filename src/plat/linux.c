@@ -29,7 +29,7 @@ enum {
     MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 1 << 4,
     KERNEL_SIGSET_BYTES = 8,
     SPINS_BEFORE_YIELD = 128,
-    PAGE_BYTES = 4096,
+    NULL_BYTES = 4096, /* nothing that is readable lies lower */
     CONFINED_WAIT_NS = 50000
 };
 
@@ -65,6 +65,12 @@ static struct {
     bool is_final;
 } reserve;
 
+size_t
+alqi_plat_page_bytes_sigsafe(void)
+{
+    return (size_t)getpagesize();
+}
+
 static void *
 pages_map_new(size_t bytes)
 {
@@ -93,7 +99,8 @@ alqi_plat_pages_reserve(size_t bytes, bool is_final)
 static void *
 reserve_take(char *start, size_t bytes)
 {
-    size_t n = (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+    size_t page = alqi_plat_page_bytes_sigsafe();
+    size_t n = (bytes + page - 1) & ~(page - 1);
     size_t at = atomic_load_explicit(&reserve.used_bytes, memory_order_relaxed);
 
     do
@@ -235,7 +242,7 @@ alqi_plat_is_readable_sigsafe(uintptr_t address)
     int saved = errno;
     bool ok;
 
-    if (address < PAGE_BYTES ||
+    if (address < NULL_BYTES ||
         alqi_plat_confinement_sigsafe() == ALQI_PLAT_NO_CALLS)
         return false;
     ok = syscall(SYS_futex, address, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 0,
@@ -356,9 +363,7 @@ alqi_plat_spin(unsigned *spins)
     int saved;
 
     if (++*spins < SPINS_BEFORE_YIELD) {
-#if defined(__x86_64__)
-        __builtin_ia32_pause();
-#endif
+        alqi_plat_pause();
         return;
     }
     saved = errno;

@@ -16,6 +16,9 @@
 
 #include "base/rank.h"
 
+/* Bytes of a page of memory: 4, 16 or 64 KiB. */
+size_t alqi_plat_page_bytes_sigsafe(void);
+
 /* Zeroed private pages, or NULL.  `bytes` is rounded up to pages. */
 void *alqi_plat_pages_map(size_t bytes);
 void alqi_plat_pages_unmap(void *pages, size_t bytes);
@@ -73,6 +76,17 @@ int alqi_plat_write_sigsafe(int fd, const void *bytes, size_t n_bytes);
 /* Writes `text` to stderr as alqi_plat_write_sigsafe does; errno is preserved.
  */
 void alqi_plat_say_sigsafe(const char *text, size_t n_bytes);
+
+/* Tells the processor that a loop waits for what another one stores. */
+static inline void
+alqi_plat_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb"); /* `yield` does not wait */
+#endif
+}
 
 /* One turn of waiting for what another thread is about to do: a pause, and now
  * and then the processor, which that thread may need.  *spins begins with 0. */

@@ -1,6 +1,8 @@
 /* space.h -- address space: reserved first, backed by memory piece by piece
  *
- * Addresses and sizes are multiples of 4096 bytes; errno is preserved. */
+ * Addresses and sizes are multiples of 4096 bytes, and pages may be larger: at
+ * the ends of a range access is rather allowed than forbidden.  errno is
+ * preserved. */
 #ifndef ALQI_PLAT_SPACE_H
 #define ALQI_PLAT_SPACE_H
 
@@ -19,7 +21,8 @@ bool alqi_plat_space_commit(void *start, size_t bytes);
 /* Forbids access; what the pages hold comes back with the next commit. */
 bool alqi_plat_space_forbid(void *start, size_t bytes);
 
-/* Gives the memory back; the pages hold zeros from now on. */
+/* Gives the memory of whole pages back; all of the range, which may be
+ * accessed, holds zeros from now on. */
 void alqi_plat_space_empty(void *start, size_t bytes);
 
 /* Backs pages that will be written soon at once, where the system can. */

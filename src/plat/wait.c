@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "plat/plat.h"
 #include "plat/wait.h"
 
 enum { SPINS_BEFORE_SLEEP = 200, NS_S = 1000000000 };
@@ -53,14 +54,6 @@ load(const uint32_t *word)
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-static void
-spin_pause(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
-
 void
 alqi_plat_wait_while(uint32_t *word, uint32_t value)
 {
@@ -69,7 +62,7 @@ alqi_plat_wait_while(uint32_t *word, uint32_t value)
     for (spin = 0; spin < SPINS_BEFORE_SLEEP; spin++) {
         if (load(word) != value)
             return;
-        spin_pause();
+        alqi_plat_pause();
     }
     while (load(word) == value)
         alqi_plat_sleep(word, value);

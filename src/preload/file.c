@@ -4,6 +4,8 @@
  *            ^next                 ^end: one page more is mapped, of the window
  *            '------ window -------'     that comes after, which is made of it
  *
+ * Header and chunks are whole pages, whatever their size.
+ *
  * The file is longer than its data, by holes, and one window of it is mapped at
  * a time.  mremap moves the window without a descriptor: there is a descriptor
  * only while the file is created, and while it is made longer, by its name.
@@ -29,7 +31,6 @@
 enum {
     NAME_TRIES = 100,
     RETRY_NS = 1000000000,
-    PAGE_BYTES = 4096,
     WINDOW_BYTES = 64 * ALQI_RAW_CHUNK_BYTES,
     SIZE_FIRST_BYTES = 64 << 20 /* twice as much each time */
 };
@@ -216,23 +217,36 @@ file_reach(off_t least)
 
 /* ---- the window ---------------------------------------------------------- */
 
+static size_t
+page_bytes(void)
+{
+    return alqi_plat_page_bytes_sigsafe();
+}
+
+static size_t
+header_bytes(void)
+{
+    return page_bytes() > ALQI_RAW_HEADER_BYTES ? page_bytes()
+                                                : ALQI_RAW_HEADER_BYTES;
+}
+
 static off_t
 chunk_offset(uint32_t n)
 {
-    return ALQI_RAW_HEADER_BYTES + (off_t)n * ALQI_RAW_CHUNK_BYTES;
+    return (off_t)header_bytes() + (off_t)n * ALQI_RAW_CHUNK_BYTES;
 }
 
 /* Maps the next chunks, some `bytes` of them, in the place of the window. */
 static bool
 window_move(off_t offset, size_t bytes)
 {
-    size_t left = (size_t)(file.end - file.next) + PAGE_BYTES;
+    size_t left = (size_t)(file.end - file.next) + page_bytes();
     char *p;
 
     if (offset + (off_t)bytes > file.size_bytes &&
         !file_reach(offset + (off_t)bytes))
         return false;
-    p = mremap(file.next, 0, bytes + PAGE_BYTES, MREMAP_MAYMOVE);
+    p = mremap(file.next, 0, bytes + page_bytes(), MREMAP_MAYMOVE);
     if (p == MAP_FAILED)
         return false;
     munmap(file.next, left);
@@ -245,7 +259,7 @@ window_move(off_t offset, size_t bytes)
 static bool
 blocks_take(char *at, size_t n_bytes)
 {
-    for (size_t i = 0; i < n_bytes; i += PAGE_BYTES)
+    for (size_t i = 0; i < n_bytes; i += page_bytes())
         if (!alqi_plat_page_touch_sigsafe(at + i)) {
             errno = ENOSPC;
             return false;
@@ -311,7 +325,7 @@ process_start_ticks(void)
 static void
 header_fill(struct alqi_raw_header *h, const char *executable, uint32_t flags)
 {
-    h->header_bytes = ALQI_RAW_HEADER_BYTES;
+    h->header_bytes = (uint32_t)header_bytes();
     h->chunk_bytes = ALQI_RAW_CHUNK_BYTES;
     h->pid = (uint32_t)getpid();
     h->parent_pid = (uint32_t)getppid();
@@ -443,20 +457,20 @@ file_map(int fd)
     file.inode = st.st_ino;
     if (bytes < WINDOW_BYTES)
         bytes = WINDOW_BYTES;
-    if (bytes > (size_t)(file.size_bytes - ALQI_RAW_HEADER_BYTES))
-        bytes = (size_t)(file.size_bytes - ALQI_RAW_HEADER_BYTES);
+    if (bytes > (size_t)(file.size_bytes - header_bytes()))
+        bytes = (size_t)(file.size_bytes - header_bytes());
     bytes -= bytes % ALQI_RAW_CHUNK_BYTES;
-    p = mmap(NULL, ALQI_RAW_HEADER_BYTES + bytes + PAGE_BYTES,
+    p = mmap(NULL, header_bytes() + bytes + page_bytes(),
              PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (p == MAP_FAILED)
         return false;
-    file.next = p + ALQI_RAW_HEADER_BYTES;
+    file.next = p + header_bytes();
     file.end = file.next + bytes;
-    if (blocks_take(p, ALQI_RAW_HEADER_BYTES)) {
+    if (blocks_take(p, header_bytes())) {
         file.header = (void *)p;
         return true;
     }
-    munmap(p, ALQI_RAW_HEADER_BYTES + bytes + PAGE_BYTES);
+    munmap(p, header_bytes() + bytes + page_bytes());
     errno = ENOSPC;
     return false;
 }
@@ -513,12 +527,12 @@ alqi_preload_file_close(void)
     uint32_t was = alqi_preload_lock(&file.lock);
 
     if (file.closed != NULL)
-        munmap(file.closed, ALQI_RAW_HEADER_BYTES);
+        munmap(file.closed, header_bytes());
     file.closed = file.header;
     if (file.header != NULL) {
-        munmap(file.next, (size_t)(file.end - file.next) + PAGE_BYTES);
+        munmap(file.next, (size_t)(file.end - file.next) + page_bytes());
         file.header = NULL;
-        mmap(file.closed, ALQI_RAW_HEADER_BYTES, PROT_READ | PROT_WRITE,
+        mmap(file.closed, header_bytes(), PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     }
     alqi_preload_unlock(&file.lock, was);
@@ -539,8 +553,8 @@ void
 alqi_preload_file_leave(void)
 {
     if (file.header != NULL) {
-        munmap(file.header, ALQI_RAW_HEADER_BYTES);
-        munmap(file.next, (size_t)(file.end - file.next) + PAGE_BYTES);
+        munmap(file.header, header_bytes());
+        munmap(file.next, (size_t)(file.end - file.next) + page_bytes());
     }
     file.header = NULL;
     alqi_plat_lock_break(&file.lock);

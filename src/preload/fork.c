@@ -160,7 +160,7 @@ alqi_preload_fork_child_unprepared(void)
 void
 alqi_preload_fork_install(void)
 {
-    _Atomic(uint32_t) *mark = alqi_plat_pages_map_wiped_on_fork(4096);
+    _Atomic(uint32_t) *mark = alqi_plat_pages_map_wiped_on_fork(sizeof *mark);
 
     if (mark != NULL) {
         atomic_store_explicit(mark, 1, memory_order_relaxed);

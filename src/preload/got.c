@@ -25,7 +25,7 @@
 
 enum { DLOPEN /* the first row */ };
 #define FIRST_LETTERS "acdfmprv" /* of the rows' names, and "" */
-enum { PAGE_BYTES = 4096, SETTLED_NS = 1000000000 };
+enum { SETTLED_NS = 1000000000 };
 
 static void loading(void);
 static void *dlopen_late(const char *path, int mode);
@@ -120,12 +120,13 @@ static void
 segment_read(struct module *m, const Elf64_Phdr *s, const Elf64_Dyn **dynamic)
 {
     uintptr_t start = m->bias + s->p_vaddr, end = start + s->p_memsz;
+    uintptr_t page = alqi_plat_page_bytes_sigsafe();
 
     if (s->p_type == PT_DYNAMIC) {
         *dynamic = (const Elf64_Dyn *)start;
     } else if (s->p_type == PT_GNU_RELRO) {
-        m->relro_start = start & ~(uintptr_t)(PAGE_BYTES - 1);
-        m->relro_end = end & ~(uintptr_t)(PAGE_BYTES - 1);
+        m->relro_start = start & ~(page - 1);
+        m->relro_end = end & ~(page - 1);
     } else if (s->p_type == PT_LOAD && (s->p_flags & PF_X) != 0) {
         if (m->text_end == 0 || start < m->text_start)
             m->text_start = start;

@@ -180,10 +180,25 @@ boot_free(void *block)
         alqi_preload_real.free(block);
 }
 
+static size_t
+page_bytes(void)
+{
+    return alqi_plat_page_bytes_sigsafe();
+}
+
+/* A size that is too large stays so. */
+static size_t
+round_to_pages(size_t size)
+{
+    size_t n = (size + page_bytes() - 1) & ~(page_bytes() - 1);
+
+    return n < size ? size : n;
+}
+
 static void *
 boot_valloc(size_t size)
 {
-    return boot_memalign(4096, size);
+    return boot_memalign(page_bytes(), size);
 }
 
 static void *
@@ -191,7 +206,7 @@ boot_pvalloc(size_t size)
 {
     return alqi_preload_real_begin()
                ? alqi_preload_real.pvalloc(size)
-               : boot_alloc(4096, (size + 4095) & ~(size_t)4095);
+               : boot_alloc(page_bytes(), round_to_pages(size));
 }
 
 static size_t
@@ -229,13 +244,13 @@ struct alqi_preload_real alqi_preload_real = {
 static void *
 valloc_by_memalign(size_t size)
 {
-    return alqi_preload_real.memalign(4096, size);
+    return alqi_preload_real.memalign(page_bytes(), size);
 }
 
 static void *
 pvalloc_by_memalign(size_t size)
 {
-    return alqi_preload_real.memalign(4096, (size + 4095) & ~(size_t)4095);
+    return alqi_preload_real.memalign(page_bytes(), round_to_pages(size));
 }
 
 static void *

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/test_seed.h"
+#include "stack/arch.h"
 #include "stack/capture.h"
 #include "stack/capture_test.h"
 #include "stack/capture_layout.h"
@@ -21,6 +22,34 @@ static struct alqi_stack_cache *cache, *fresh;
 static struct alqi_stack_layouts few;
 static uint64_t n_checked, n_replayed, n_truncated, n_few;
 
+/* Whether this file's functions sign where they return to, and the processor
+ * does: then captures have met such addresses. */
+#if defined(__ARM_FEATURE_PAC_DEFAULT)
+#include <sys/auxv.h>
+static bool
+is_signing(void)
+{
+    return (getauxval(AT_HWCAP) & HWCAP_PACA) != 0;
+}
+#else
+static bool
+is_signing(void)
+{
+    return false;
+}
+#endif
+
+static uint64_t n_signed;
+
+/* The frame record of the caller: its caller's fp, the return address. */
+static inline __attribute__((always_inline)) void
+signature_count(void)
+{
+    const uintptr_t *record = __builtin_frame_address(0);
+
+    n_signed += alqi_arch_code_address(record[1]) != record[1];
+}
+
 /* The reported frame of the innermost function is one past an address in it;
  * from the next one on they are return addresses. */
 __attribute__((noinline)) void
@@ -31,6 +60,7 @@ capture_test_agree(uint32_t max)
     struct alqi_stack_result r = alqi_stack_capture(cache, &here, 0, 0, max);
     int n = capture_test_referee(theirs, CAPACITY + 1);
 
+    signature_count();
     assert_true(r.n_frames > 1);
     assert_false(r.incomplete);
     assert_int_equal(r.truncated, n > (int)r.n_frames);
@@ -101,10 +131,13 @@ static void
 test_agrees_with_libgcc(void **state)
 {
     (void)state;
-    n_checked = 0;
+    n_checked = n_signed = 0;
     for (uint64_t i = 0; i < 1024; i++)
         trees[i % 4](12, i * 0x9E3779B97F4A7C15u, capture_test_agree, CAPACITY);
     assert_true(n_checked >= 1024);
+    assert_true(n_signed == 0 || is_signing());
+    /* all but those whose signature is 0 by chance */
+    assert_true(!is_signing() || n_signed > n_checked / 2);
 }
 
 static void

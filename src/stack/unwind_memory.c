@@ -10,6 +10,8 @@
 #include "plat/plat.h"
 #include "stack/unwind_walk.h"
 
+/* A page, or a part of one where pages are larger: the system is asked for each
+ * part then. */
 enum { PAGE_BYTES = 4096, JUMP_BYTES = 1024 * PAGE_BYTES };
 
 /* The range becomes the pages of [first, last]; false, and it stays, if one

@@ -1,9 +1,10 @@
 /* raw.h -- what the preload writes while the program runs [doc/design/preload]
  *
- * A recording is a header page and chunks of equal size behind it, each owned
- * by one stream.  A stream belongs to one thread at a time and outlives it.
- * The file is mapped shared by the writer: what a chunk's `used` covers is in
- * the file whatever happens to the process.
+ * A recording is a header and chunks of equal size behind it, all in whole
+ * pages of the writer's.  A chunk is owned by one stream, and a stream belongs
+ * to one thread at a time and outlives it.  The file is mapped shared by the
+ * writer: what a chunk's `used` covers is in the file whatever happens to the
+ * process.
  *
  * .inv.commit  `used` grows only after the bytes it covers are written
  *              (release store), so a reader never meets half an event.
@@ -33,7 +34,7 @@
 #define ALQI_RAW_CHUNK_MAGIC 0x43514C41u /* "ALQC" */
 
 enum {
-    ALQI_RAW_HEADER_BYTES = 8192,
+    ALQI_RAW_HEADER_BYTES = 8192, /* or a page, where that is larger */
     ALQI_RAW_CHUNK_BYTES = 65536,
     ALQI_RAW_CHUNK_HEADER_BYTES = 40,
     ALQI_RAW_FRAMES_MAX = 4096,
@@ -126,10 +127,10 @@ struct alqi_raw_limit {
     uint64_t alloc_bytes;
 };
 
-/* The header page, as the writer maps it. */
+/* The header, as the writer maps it. */
 struct alqi_raw_header {
     char magic[8];
-    uint32_t header_bytes;
+    uint32_t header_bytes; /* up to the first chunk */
     uint32_t chunk_bytes;
     uint32_t pid;
     uint32_t parent_pid;
@@ -158,6 +159,16 @@ struct alqi_raw_header {
 
 _Static_assert(sizeof(struct alqi_raw_header) <= ALQI_RAW_HEADER_BYTES,
                "the header fits its page");
+
+/* Bytes up to the first chunk; the least where the header does not say yet. */
+static inline uint32_t
+alqi_raw_header_bytes(const struct alqi_raw_header *h)
+{
+    return h->header_bytes >= ALQI_RAW_HEADER_BYTES &&
+                   h->header_bytes <= ALQI_RAW_CHUNK_BYTES
+               ? h->header_bytes
+               : ALQI_RAW_HEADER_BYTES;
+}
 
 enum alqi_raw_chunk_kind {
     ALQI_RAW_EVENTS = 1,

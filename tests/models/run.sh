@@ -7,6 +7,7 @@ spin=$1 cc=$2 model=$3 bug=${4-} how=${5-}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cp "$model" "$scratch/model.pml"
+cp "$(dirname "$model")/weak.pml" "$scratch"
 cd "$scratch"
 optimise=-O1 # most bugs are found before it would pay
 if [ -n "$bug" ]; then

@@ -8,17 +8,6 @@
 
 cd "$work" || exit 1
 
-# innermost BYTES: functions innermost in the stacks of blocks of that size
-innermost() {
-    awk -v want="len=$1" '
-        $3 ~ /^alloc/ && $5 == want {
-            sub(/ \[mmap\][^ ]*$/, "")
-            sub(/@.*/, "", $NF)
-            print $NF
-        }' txt |
-        sort -u | paste -sd ' '
-}
-
 "$aliquot" record -q -f --rate 1 --mmap -o t.ctf -- \
     "$build/test/callers" >ways 2>err || fail "record: $(head -n 3 err)"
 "$aliquot" script --format=memtrace t.ctf >txt

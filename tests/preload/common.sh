@@ -71,6 +71,33 @@ live() {
         END { print bytes + 0, n + 0 }'
 }
 
+# of_churn: of t.ctf, blocks, bytes, live blocks, live bytes, moves of churn's
+# own functions; the C library allocates for each thread, too
+of_churn() {
+    "$aliquot" script t.ctf | awk -F '\t' '
+        $2 == "alloc" && $9 ~ /(make|grow)_block/ {
+            n++; bytes += $4; live[$3] = $4
+            if ($10 ~ /moved_from=/) moves++
+        }
+        $2 == "free" { delete live[$3] }
+        END {
+            for (id in live) { m++; left += live[id] }
+            printf "%d %d %d %d %d\n", n, bytes, m, left, moves
+        }'
+}
+
+# innermost BYTES: of txt, functions innermost in the stacks of blocks of that
+# size
+innermost() {
+    awk -v want="len=$1" '
+        $3 ~ /^alloc/ && $5 == want {
+            sub(/ \[mmap\][^ ]*$/, "")
+            sub(/@.*/, "", $NF)
+            print $NF
+        }' txt |
+        sort -u | paste -sd ' '
+}
+
 finish() {
     printf '%d checks, %d failed\n' "$n_checks" "$n_failed"
     [ "$n_checks" -gt 0 ] && [ "$n_failed" -eq 0 ]

@@ -14,21 +14,6 @@ record() {
     equal "$*: check" "$("$aliquot" check t.ctf | grep -c 'no findings')" 1
 }
 
-# Blocks, bytes, live blocks, live bytes, moves of churn's own functions: the C
-# library allocates for each thread, too.
-of_churn() {
-    "$aliquot" script t.ctf | awk -F '\t' '
-        $2 == "alloc" && $9 ~ /(make|grow)_block/ {
-            n++; bytes += $4; live[$3] = $4
-            if ($10 ~ /moved_from=/) moves++
-        }
-        $2 == "free" { delete live[$3] }
-        END {
-            for (id in live) { m++; left += live[id] }
-            printf "%d %d %d %d %d\n", n, bytes, m, left, moves
-        }'
-}
-
 for threads in 1 2 5 16; do
     record -o t.ctf -- "$churn" "$threads" 40000 "$threads"
     equal "churn $threads" "$(of_churn)" "$(cat want)"

@@ -133,16 +133,14 @@ struct alqi_cli_exact {
 static bool
 chunks_index(struct alqi_cli_exact *x)
 {
-    size_t n_bytes, n;
-    const uint8_t *bytes = alqi_cli_recording_bytes(x->recording, &n_bytes);
+    size_t n;
+    const uint8_t *chunks = alqi_cli_recording_chunks(x->recording, &n);
 
-    n = (n_bytes - ALQI_RAW_HEADER_BYTES) / ALQI_RAW_CHUNK_BYTES;
     x->chunks = calloc(n + 1, sizeof *x->chunks);
     if (x->chunks == NULL)
         return false;
     for (size_t i = 0; i < n; i++) {
-        const uint8_t *at =
-            bytes + ALQI_RAW_HEADER_BYTES + i * ALQI_RAW_CHUNK_BYTES;
+        const uint8_t *at = chunks + i * ALQI_RAW_CHUNK_BYTES;
         struct alqi_raw_chunk_header h;
 
         memcpy(&h, at, sizeof h);
@@ -163,10 +161,10 @@ chunks_index(struct alqi_cli_exact *x)
 static uint64_t
 n_nodes_max(const struct alqi_cli_exact *x)
 {
-    size_t n_bytes;
+    size_t n_places;
 
-    alqi_cli_recording_bytes(x->recording, &n_bytes);
-    return n_bytes / 2;
+    alqi_cli_recording_chunks(x->recording, &n_places);
+    return n_places * (ALQI_RAW_CHUNK_BYTES / 2);
 }
 
 /* Enters a node. Its number may lie behind a gap. False: there is no memory. */

@@ -31,13 +31,12 @@ chunk_hold(struct alqi_raw_chunk_header *chunk)
 static void
 chunks_hold(uint8_t *bytes, size_t n_bytes)
 {
-    size_t n = n_bytes < ALQI_RAW_HEADER_BYTES
-                   ? 0
-                   : (n_bytes - ALQI_RAW_HEADER_BYTES) / ALQI_RAW_CHUNK_BYTES;
+    size_t before = alqi_raw_header_bytes((const void *)bytes);
+    size_t n = n_bytes < before ? 0 : (n_bytes - before) / ALQI_RAW_CHUNK_BYTES;
 
     while (n-- > 0) {
         struct alqi_raw_chunk_header *chunk =
-            (void *)(bytes + ALQI_RAW_HEADER_BYTES + n * ALQI_RAW_CHUNK_BYTES);
+            (void *)(bytes + before + n * ALQI_RAW_CHUNK_BYTES);
 
         if (chunk->magic == ALQI_RAW_CHUNK_MAGIC &&
             chunk->kind == ALQI_RAW_EXACT)
@@ -58,7 +57,7 @@ alqi_cli_recorded_bytes(int fd)
         return -1;
     if (pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h)
         return st.st_size;
-    end = ALQI_RAW_HEADER_BYTES +
+    end = (off_t)alqi_raw_header_bytes(&h) +
           (off_t)atomic_load(&h.n_chunks) * ALQI_RAW_CHUNK_BYTES;
     return end < st.st_size ? end : st.st_size;
 }

@@ -72,9 +72,11 @@ header_check(const struct alqi_cli_recording *r, const char **why)
                "block, or is not there yet";
     else if (memcmp(h->magic, ALQI_RAW_MAGIC, sizeof h->magic) != 0)
         *why = "it is not a recording";
-    else if (h->header_bytes != ALQI_RAW_HEADER_BYTES ||
+    else if (h->header_bytes != alqi_raw_header_bytes(h) ||
              h->chunk_bytes != ALQI_RAW_CHUNK_BYTES)
         *why = "it was made by another version of aliquot";
+    else if (r->n_bytes < h->header_bytes)
+        *why = "it is shorter than a recording's header";
     else if (!(h->rate >= 0 && h->rate <= 1))
         *why = "its sampling rate is out of range";
     return *why == NULL;
@@ -236,10 +238,10 @@ alqi_cli_recording_most_rate(const struct alqi_cli_recording *r)
 }
 
 const uint8_t *
-alqi_cli_recording_bytes(const struct alqi_cli_recording *r, size_t *n_bytes)
+alqi_cli_recording_chunks(const struct alqi_cli_recording *r, size_t *n_places)
 {
-    *n_bytes = r->n_bytes;
-    return r->bytes;
+    *n_places = (r->n_bytes - r->header.header_bytes) / ALQI_RAW_CHUNK_BYTES;
+    return r->bytes + r->header.header_bytes;
 }
 
 uint64_t

@@ -52,10 +52,10 @@ alqi_cli_recording_is_size(uint64_t size_bytes)
     return size_bytes < (uint64_t)1 << 60;
 }
 
-/* The file as it is mapped. */
+/* The places of chunks in the file as it is mapped, and how many there are. */
 const uint8_t *
-alqi_cli_recording_bytes(const struct alqi_cli_recording *recording,
-                         size_t *n_bytes);
+alqi_cli_recording_chunks(const struct alqi_cli_recording *recording,
+                          size_t *n_places);
 
 /* What comes after that time, on CLOCK_MONOTONIC, is left out: of an exact one
  * that goes on because its streams are whole up to then, and see _until.

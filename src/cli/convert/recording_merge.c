@@ -75,8 +75,7 @@ static bool
 chunk_look(struct alqi_cli_merge *m, size_t place,
            struct alqi_cli_chunk_ref *out, bool *is_unused)
 {
-    uint64_t offset =
-        ALQI_RAW_HEADER_BYTES + (uint64_t)place * ALQI_RAW_CHUNK_BYTES;
+    uint64_t offset = (uint64_t)place * ALQI_RAW_CHUNK_BYTES;
     struct alqi_raw_chunk_header h;
 
     memcpy(&h, m->bytes + offset, sizeof h);
@@ -96,11 +95,10 @@ chunk_look(struct alqi_cli_merge *m, size_t place,
 static size_t
 places_take(struct alqi_cli_merge *m, size_t **out)
 {
-    size_t n_bytes, n_places, n = m->n_unused;
+    size_t n_places, n = m->n_unused;
     size_t *places;
 
-    (void)alqi_cli_recording_bytes(m->recording, &n_bytes);
-    n_places = (n_bytes - ALQI_RAW_HEADER_BYTES) / ALQI_RAW_CHUNK_BYTES;
+    (void)alqi_cli_recording_chunks(m->recording, &n_places);
     places = calloc(n + (n_places - m->n_seen) + 1, sizeof *places);
     *out = places;
     if (places == NULL)
@@ -287,12 +285,12 @@ struct alqi_cli_merge *
 alqi_cli_merge_open(const struct alqi_cli_recording *recording)
 {
     struct alqi_cli_merge *m = calloc(1, sizeof *m);
-    size_t n_bytes;
+    size_t n_places;
 
     if (m == NULL)
         return NULL;
     m->recording = recording;
-    m->bytes = alqi_cli_recording_bytes(recording, &n_bytes);
+    m->bytes = alqi_cli_recording_chunks(recording, &n_places);
     if (!alqi_cli_merge_more(m)) {
         alqi_cli_merge_drop(m);
         return NULL;
@@ -319,8 +317,8 @@ alqi_cli_merge_drop(struct alqi_cli_merge *m)
 bool
 alqi_cli_merge_more(struct alqi_cli_merge *m)
 {
-    size_t n_bytes;
-    const uint8_t *bytes = alqi_cli_recording_bytes(m->recording, &n_bytes);
+    size_t n_places;
+    const uint8_t *bytes = alqi_cli_recording_chunks(m->recording, &n_places);
 
     ALQI_ASSERT(m->n_heap == 0);
     m->is_started = false;
