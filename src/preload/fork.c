@@ -24,6 +24,7 @@
 #include "preload/exact.h"
 #include "preload/got.h"
 #include "preload/live.h"
+#include "preload/pool.h"
 #include "preload/preload.h"
 
 static _Atomic(uint32_t) fallback_mark = 1;
@@ -88,6 +89,7 @@ before(void)
     alqi_preload_spawn_fork_prepare();
     alqi_preload_threads_fork_prepare();
     alqi_memprof_fork_prepare();
+    alqi_preload_pool_fork_prepare();
 }
 
 /* Whether the fork that ends now was skipped; a fork that it interrupted is not
@@ -107,6 +109,7 @@ after_in_parent(void)
 {
     if (was_skipped(&alqi_preload_hot))
         return;
+    alqi_preload_pool_fork_parent();
     alqi_memprof_fork_parent();
     alqi_preload_threads_fork_parent();
     alqi_preload_spawn_fork_parent();
@@ -121,6 +124,7 @@ static void
 child_restart(bool is_prepared)
 {
     atomic_store_explicit(alqi_preload_fork_mark, 1, memory_order_relaxed);
+    alqi_preload_pool_fork_child();
     alqi_stack_after_fork_child();
     alqi_preload_threads_fork_child(is_prepared);
     alqi_preload_spawn_fork_child();

@@ -33,6 +33,7 @@
 #define ALQI_PARKED ((int64_t)1 << 62)
 #define ALQI_REARM (-((int64_t)1 << 62))
 
+struct alq_pool;
 struct alqi_preload_thread;
 struct alqi_preload_limit_trigger_hooks;
 
@@ -66,10 +67,21 @@ struct alqi_preload_hot {
     int64_t fork_left_words;  /* the countdown before it                    */
     const void *mapping; /* the mapping that is tried as a block, or NULL   */
     const void *reborn;  /* the block that is tried and realloc made        */
+    const struct alq_pool *pool; /* of the block that is tried: pooled      */
+    const void *pooled;          /* or NULL                                 */
+    int64_t chunk_left_words;    /* the countdown before n_chunks was above 0 */
+    uint32_t n_chunks; /* sections in which malloc gives memory of a pool    */
 };
 
 extern __thread struct alqi_preload_hot alqi_preload_hot
     __attribute__((tls_model("initial-exec")));
+
+/* The calling thread is between alq_pool_chunk_begin and _end. */
+static inline bool
+alqi_preload_is_in_chunk(void)
+{
+    return ALQI_UNLIKELY(alqi_preload_hot.n_chunks > 0);
+}
 
 /* ---- the program's allocator (real.c) ------------------------------------ */
 
@@ -152,6 +164,7 @@ struct alqi_preload_thread {
     uint64_t poll_ns;         /* when to poll name and memory next       */
     char name[17];            /* as announced                            */
     struct alqi_preload_moving moving;
+    uint32_t pool; /* number of the pool whose block is being written, or 0 */
 };
 
 /* Attaches the calling thread; NULL when there is no memory, or it is ending:
