@@ -406,7 +406,7 @@ untrack_exact(void *block)
 
     if (ALQI_UNLIKELY(alqi_preload_is_fork_unprepared()))
         alqi_preload_fork_child_unprepared();
-    if (alqi_preload_is_in_chunk())
+    if (alqi_preload_is_within())
         return true;
     /* A handler interrupted the recorder: the block waits (init.c). */
     if (thread != NULL && thread->memprof.mode == ALQI_MEMPROF_INSIDE)
@@ -585,7 +585,7 @@ realloc_slow(void *block, size_t size)
         return realloc_plain(block, size);
     if (alqi_preload_is_boot(block))
         return realloc_boot(block, size);
-    if (alqi_preload_is_in_chunk() &&
+    if (alqi_preload_is_within() &&
         !alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         return alqi_preload_real.realloc(block, size);
     if (!is_free(block, size) &&

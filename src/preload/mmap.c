@@ -52,8 +52,7 @@ is_of_allocator(const void *caller)
 static bool
 is_tracked(const void *caller)
 {
-    return alqi_preload_config.is_tracking_mmap &&
-           !alqi_preload_is_in_chunk() &&
+    return alqi_preload_config.is_tracking_mmap && !alqi_preload_is_within() &&
            !is_of_module(caller, (void *)is_of_module);
 }
 

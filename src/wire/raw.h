@@ -88,6 +88,8 @@ enum alqi_raw_counter {
     ALQI_RAW_PYTHON_FRAMES,    /* stacks with frames of Python functions  */
     ALQI_RAW_PYTHON_SMALL,     /* so often the countdown passed zero in
                                   Python's own allocator                  */
+    ALQI_RAW_PATCHED,          /* functions of the program's own allocators
+                                  whose calls are seen                    */
     ALQI_RAW_COUNTERS = 16
 };
 
