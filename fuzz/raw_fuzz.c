@@ -21,6 +21,7 @@ check_event(const struct alqi_raw_decoder *d, const struct alqi_raw_event *e)
     uint64_t sum = 0;
 
     check(e->kind == ALQI_RAW_ALLOC || !(e->is_moved || e->is_mapping));
+    check(e->pool <= ALQI_RAW_PYTHON_NUMBER_MAX);
     check(d->n_frames <= ALQI_RAW_FRAMES_MAX && d->n_shared <= d->n_frames);
     for (uint32_t i = 0; i < d->n_frames; i++)
         sum += d->frames[i];
@@ -48,6 +49,7 @@ check_event(const struct alqi_raw_decoder *d, const struct alqi_raw_event *e)
     case ALQI_RAW_MOVED_OTHER:
     case ALQI_RAW_MAPPED:
     case ALQI_RAW_REBORN:
+    case ALQI_RAW_POOLED:
         check(false); /* they come as part of an allocation */
         break;
     case ALQI_RAW_ALLOC_NAMED:

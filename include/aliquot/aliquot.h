@@ -13,6 +13,7 @@
 #include <aliquot/marshal.h>
 #include <aliquot/memprof.h>
 #include <aliquot/observe.h>
+#include <aliquot/pool.h>
 #include <aliquot/pprof.h>
 #include <aliquot/root.h>
 #include <aliquot/status.h>

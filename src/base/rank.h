@@ -56,6 +56,8 @@
      * interrupts the holder of any lock above may record */                   \
     X(PRELOAD_NODES, "nodes.c nodes: the table of call stacks, exact mode")    \
     X(PRELOAD_PYTHON, "python.c table: names of Python code")                  \
+    X(PRELOAD_POOLS, "pool.c pools: sets of blocks of pools")                  \
+    X(PRELOAD_POOL_NAMES, "pool_name.c names: names of pools")                 \
     X(PRELOAD_STREAMS, "stream.c streams: the pool; making the file")          \
     X(PRELOAD_FILE, "file.c file: growth of the recording")                    \
     /* heap: fork takes the first two, under all of memprof's; roots are       \

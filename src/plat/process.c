@@ -1,6 +1,7 @@
 /* process.c -- see process.h: /proc, prctl(2), eventfd(2)
  *
  * No state: a call is one system call, or a few. */
+#include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -79,4 +80,17 @@ alqi_plat_event_raise_sigsafe(int fd)
     ssize_t n = write(fd, &one, sizeof one);
 
     (void)n; /* it can only be full, which is as readable */
+}
+
+bool
+alqi_plat_is_alone(void)
+{
+    char text[2048];
+    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return strstr(text, "\nThreads:\t1\n") != NULL;
 }

@@ -5,6 +5,7 @@
 #ifndef ALQI_PLAT_PROCESS_H
 #define ALQI_PLAT_PROCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The path of the running program's file; "" where the system does not say.
@@ -19,5 +20,9 @@ void alqi_plat_thread_name(const char *name);
  * there is none.  Reading it makes it unreadable again. */
 int alqi_plat_event_open(void);
 void alqi_plat_event_raise_sigsafe(int fd);
+
+/* Whether the process has the calling thread alone; false where the system does
+ * not tell. */
+bool alqi_plat_is_alone(void);
 
 #endif

@@ -21,6 +21,9 @@
  *   limit_live=BYTES, limit_alloc=BYTES   when more is alive, or was allocated,
  *   on_limit=report|kill|SIGNAL           that is said, or the signal sent
  *   limit_notify=0|1                      through a pipe beside the recording
+ *   allocator=P     functions that begin with P, as Pmalloc, are an
+ *                   allocator, too; several between colons; none: not even
+ *                   those that are known
  *   notes=0|1       programs that cannot be recorded are noted beside the
  *                   recording
  *   attacher=PID    the command that attached to this process, or NOBODY
@@ -212,6 +215,12 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
         c->has_control = n < sizeof c->control;
         memcpy(c->control, text, c->has_control ? n : 0);
         return c->has_control;
+    }
+    if (is_key(key, n_key, "allocator")) {
+        bool fits = n < sizeof c->allocators;
+
+        memcpy(c->allocators, text, fits ? n : 0);
+        return fits;
     }
     if (is_key(key, n_key, "signal"))
         return signal_parse(text, n, &c->signal);

@@ -22,6 +22,7 @@
 #include "preload/exact.h"
 #include "preload/file.h"
 #include "preload/nodes.h"
+#include "preload/pool_name.h"
 #include "preload/stream.h"
 #include "wire/exact_put.h"
 
@@ -315,11 +316,16 @@ node_here(struct alqi_preload_thread *thread, struct alqi_preload_exact *x,
 /* Writes an allocation into the chunk that there is; false: the chunk is full.
  */
 static inline bool
-alloc_try(struct alqi_preload_exact *x, uint64_t ticks, const void *block,
-          size_t size_bytes, uint32_t node)
+alloc_try(const struct alqi_preload_thread *thread, uint64_t ticks,
+          const void *block, size_t size_bytes, uint32_t node)
 {
+    struct alqi_preload_exact *x = thread->exact;
+
     if (ALQI_UNLIKELY(alqi_preload_hot.mapping == block) &&
         !alqi_exact_put_control(&x->encoder, ALQI_EXACT_MAPPING, 0))
+        return false;
+    if (ALQI_UNLIKELY(thread->pool != 0) &&
+        !alqi_exact_put_control(&x->encoder, ALQI_EXACT_POOL, thread->pool))
         return false;
     return alqi_exact_put_alloc_here(&x->encoder, ticks, (uintptr_t)block,
                                      size_bytes, node);
@@ -334,8 +340,8 @@ alloc_put(struct alqi_preload_thread *thread, uint64_t ticks, const void *block,
     struct alqi_preload_exact *x = thread->exact;
 
     between(thread, ticks);
-    return ALQI_LIKELY(alloc_try(x, ticks, block, size_bytes, node)) ||
-           (turn(x) && alloc_try(x, ticks, block, size_bytes, node));
+    return ALQI_LIKELY(alloc_try(thread, ticks, block, size_bytes, node)) ||
+           (turn(x) && alloc_try(thread, ticks, block, size_bytes, node));
 }
 
 /* Records a block of the calling thread, which is INSIDE. A block without space
@@ -353,6 +359,9 @@ record(struct alqi_preload_thread *thread, const void *block, size_t size_bytes,
         alqi_preload_count(ALQI_RAW_DROPPED_SPACE, 1);
         return;
     }
+    thread->pool = alqi_preload_pool_number(block);
+    if (ALQI_UNLIKELY(thread->pool != 0))
+        ticks = alqi_plat_ticks_sigsafe(); /* pool_name.c .inv.named */
     node = node_here(thread, x, regs, &ok);
     if (ALQI_LIKELY(ok && alloc_put(thread, ticks, block, size_bytes, node)))
         alqi_preload_file_commit(x->chunk, x->encoder.at);

@@ -25,6 +25,7 @@
 #include "preload/exact.h"
 #include "preload/got.h"
 #include "preload/live.h"
+#include "preload/pool.h"
 #include "preload/preload.h"
 
 static _Atomic(uint32_t) fallback_mark = 1;
@@ -89,6 +90,7 @@ before(void)
     alqi_preload_spawn_fork_prepare();
     alqi_preload_threads_fork_prepare();
     alqi_memprof_fork_prepare();
+    alqi_preload_pool_fork_prepare();
 }
 
 /* Whether the fork that ends now was skipped; a fork that it interrupted is not
@@ -108,6 +110,7 @@ after_in_parent(void)
 {
     if (was_skipped(&alqi_preload_hot))
         return;
+    alqi_preload_pool_fork_parent();
     alqi_memprof_fork_parent();
     alqi_preload_threads_fork_parent();
     alqi_preload_spawn_fork_parent();
@@ -122,6 +125,7 @@ static void
 child_restart(bool is_prepared)
 {
     atomic_store_explicit(alqi_preload_fork_mark, 1, memory_order_relaxed);
+    alqi_preload_pool_fork_child();
     alqi_stack_after_fork_child();
     alqi_preload_threads_fork_child(is_prepared);
     alqi_preload_spawn_fork_child();

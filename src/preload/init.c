@@ -21,6 +21,7 @@
 #include "preload/limit_trigger.h"
 #include "preload/file.h"
 #include "preload/limit.h"
+#include "preload/own.h"
 #include "preload/preload.h"
 #include "preload/python.h"
 
@@ -94,8 +95,6 @@ is_bypassed(void)
     if (winner.dli_fbase == ours.dli_fbase ||
         (symbol != NULL && symbol->st_shndx == SHN_UNDEF))
         return false;
-    alqi_preload_log("this program brings its own malloc: nothing of it can "
-                     "be recorded");
     return true;
 }
 
@@ -180,6 +179,24 @@ recording_start(void)
         alqi_preload_flag(ALQI_RAW_OWN_MALLOC);
     if (alqi_preload_config.is_memtrace)
         memtrace_log();
+}
+
+/* Before main(): nothing of the program's runs yet. */
+static void
+own_start(void)
+{
+    bool is_seen;
+
+    if (!alqi_preload_config.is_on && !is_startable())
+        return;
+    is_seen = alqi_preload_own_start();
+    if (!is_bypassed())
+        return;
+    if (is_seen)
+        alqi_preload_unflag(ALQI_RAW_OWN_MALLOC);
+    else
+        alqi_preload_log("this program brings its own malloc: nothing of it "
+                         "can be recorded");
 }
 
 /* Off for good: the one cost left is each thread's first allocation. */
@@ -278,6 +295,7 @@ start(void)
     if (atomic_load_explicit(&alqi_preload_is_up, memory_order_relaxed)) {
         alqi_preload_exec_start();
         alqi_preload_python_small_start();
+        own_start();
         alqi_preload_signal_install();
         if (alqi_preload_config.has_control)
             alqi_preload_serve("");

@@ -406,6 +406,8 @@ untrack_exact(void *block)
 
     if (ALQI_UNLIKELY(alqi_preload_is_fork_unprepared()))
         alqi_preload_fork_child_unprepared();
+    if (alqi_preload_is_within())
+        return true;
     /* A handler interrupted the recorder: the block waits (init.c). */
     if (thread != NULL && thread->memprof.mode == ALQI_MEMPROF_INSIDE)
         return untrack(block);
@@ -583,6 +585,9 @@ realloc_slow(void *block, size_t size)
         return realloc_plain(block, size);
     if (alqi_preload_is_boot(block))
         return realloc_boot(block, size);
+    if (alqi_preload_is_within() &&
+        !alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
+        return alqi_preload_real.realloc(block, size);
     if (!is_free(block, size) &&
         !alqi_preload_limit_trigger_may(words_asked(size)))
         return NULL;

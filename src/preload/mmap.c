@@ -7,7 +7,7 @@
  * .inv.once  Memory is not counted twice: the C library's own mappings (of
  *            malloc, of thread stacks) do not pass here, and what the module
  *            of the program's malloc maps is passed over, as is what a Python
- *            maps whose small blocks are tried.
+ *            maps whose small blocks are tried, and what pools map.
  * .inv.own   What this library maps for itself is not the program's: it is
  *            neither tried nor counted as dropped.
  *
@@ -52,7 +52,7 @@ is_of_allocator(const void *caller)
 static bool
 is_tracked(const void *caller)
 {
-    return alqi_preload_config.is_tracking_mmap &&
+    return alqi_preload_config.is_tracking_mmap && !alqi_preload_is_within() &&
            !is_of_module(caller, (void *)is_of_module);
 }
 

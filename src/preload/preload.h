@@ -33,6 +33,7 @@
 #define ALQI_PARKED ((int64_t)1 << 62)
 #define ALQI_REARM (-((int64_t)1 << 62))
 
+struct alq_pool;
 struct alqi_preload_thread;
 struct alqi_preload_limit_trigger_hooks;
 
@@ -66,10 +67,27 @@ struct alqi_preload_hot {
     int64_t fork_left_words;  /* the countdown before it                    */
     const void *mapping; /* the mapping that is tried as a block, or NULL   */
     const void *reborn;  /* the block that is tried and realloc made        */
+    const struct alq_pool *pool; /* of the block that is tried: pooled      */
+    const void *pooled;          /* or NULL                                 */
+    const void *own_frame;       /* of the hook within whose function the thread
+                                    is (own.c), or NULL                     */
+    int64_t own_left_words;      /* the countdown before it                 */
+    int64_t chunk_left_words;    /* the countdown before n_chunks was above 0 */
+    uint32_t n_chunks; /* sections in which malloc gives memory of a pool    */
 };
 
 extern __thread struct alqi_preload_hot alqi_preload_hot
     __attribute__((tls_model("initial-exec")));
+
+/* What malloc gives and takes is memory of another allocator, whose blocks are
+ * recorded: the calling thread is within a function of it, or between
+ * alq_pool_chunk_begin and _end. */
+static inline bool
+alqi_preload_is_within(void)
+{
+    return ALQI_UNLIKELY(alqi_preload_hot.n_chunks > 0 ||
+                         alqi_preload_hot.own_frame != NULL);
+}
 
 /* ---- the program's allocator (real.c) ------------------------------------ */
 
@@ -152,6 +170,7 @@ struct alqi_preload_thread {
     uint64_t poll_ns;         /* when to poll name and memory next       */
     char name[17];            /* as announced                            */
     struct alqi_preload_moving moving;
+    uint32_t pool; /* number of the pool whose block is being written, or 0 */
 };
 
 /* Attaches the calling thread; NULL when there is no memory, or it is ending:
@@ -315,6 +334,7 @@ struct alqi_preload_config {
     bool is_watching;      /* the attacher, by its number                     */
     size_t reserve_bytes;  /* mapped at the start, of file and memory; or 0 */
     uint64_t max_memory_bytes; /* of the exact mode's tables; 0: no cap */
+    char allocators[200];      /* prefixes, between colons; or "none" */
     bool has_no_python;        /* no Python frames, no small blocks  */
     bool has_native_python;    /* evaluator's frames stay, too       */
     bool has_no_rss;           /* resident memory is not to be read */

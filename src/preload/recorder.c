@@ -37,6 +37,7 @@
 #include "preload/exact.h"
 #include "preload/file.h"
 #include "preload/preload.h"
+#include "preload/pool_name.h"
 #include "preload/python.h"
 #include "preload/stream.h"
 
@@ -240,6 +241,7 @@ alloc_put_after(struct alqi_preload_thread *thread,
          alqi_raw_put_reborn(e, now_ns)) &&
         (alqi_preload_hot.mapping != a->block ||
          alqi_raw_put_mapped(e, now_ns)) &&
+        (thread->pool == 0 || alqi_raw_put_pooled(e, now_ns, thread->pool)) &&
         stack_put(thread, a, now_ns, n_shared))
         return true;
     *e = before;
@@ -254,7 +256,7 @@ alloc_put_once(struct alqi_preload_thread *thread,
                uint32_t n_shared)
 {
     if (ALQI_LIKELY(thread->stream->encoder.rate == rate &&
-                    thread->moving.block == NULL &&
+                    thread->moving.block == NULL && thread->pool == 0 &&
                     alqi_preload_hot.reborn == NULL &&
                     alqi_preload_hot.mapping == NULL))
         return stack_put(thread, a, now_ns, n_shared);
@@ -326,6 +328,9 @@ on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
         a = &made;
         now_ns = alqi_plat_mono_ns_sigsafe(); /* python.c .inv.told */
     }
+    thread->pool = s != NULL ? alqi_preload_pool_number(a->block) : 0;
+    if (ALQI_UNLIKELY(thread->pool != 0))
+        now_ns = alqi_plat_mono_ns_sigsafe(); /* pool_name.c .inv.named */
     if (ALQI_UNLIKELY(s == NULL || !alloc_put(thread, a, rate_from_arg(arg),
                                               now_ns, is_made))) {
         alqi_preload_count(ALQI_RAW_DROPPED_SPACE, 1);
@@ -625,6 +630,7 @@ alqi_preload_recorder_close(void)
     alqi_preload_streams_close();
     alqi_preload_stream_renew(&modules);
     alqi_preload_python_close();
+    alqi_preload_pool_name_close();
     atomic_store(&recorder.n_modules, 0);
 }
 
@@ -637,6 +643,7 @@ alqi_preload_recorder_fork_child(void)
     modules.chunk = NULL; /* the parent's */
     alqi_preload_stream_renew(&modules);
     alqi_preload_python_fork_child();
+    alqi_preload_pool_name_fork_child();
     atomic_store(&recorder.n_modules, 0);
     alqi_stack_forget(); /* every module is announced again, to the new file */
 }

@@ -75,6 +75,7 @@ alqi_exact_put_control(struct alqi_exact_encoder *e,
         break;
     case ALQI_EXACT_SAMPLES:
     case ALQI_EXACT_RSS:
+    case ALQI_EXACT_POOL:
         e->at = alqi_exact_put_number(e->at, value);
         break;
     default:

@@ -18,7 +18,8 @@
  *
  * .inv.python  A frame with the bit ALQI_RAW_PYTHON is one of a Python
  * function: a number, which a CODE event defines that was written before, and a
- * line.  No address of a program has that bit.
+ * line.  No address of a program has that bit.  The innermost frame of a pool's
+ * block is such a number, too, from POOL_FIRST on.
  *
  * Numbers are LEB128 varints, signed ones zigzag (varint.h).  Everything here
  * is pure; the encoder is async-signal-safe. */
@@ -52,8 +53,12 @@ enum {
     ALQI_RAW_PYTHON_LINE_BITS = 20,
     ALQI_RAW_PYTHON_NUMBER_BITS = 26,
     ALQI_RAW_PYTHON_LINE_MAX = (1 << ALQI_RAW_PYTHON_LINE_BITS) - 1,
-    ALQI_RAW_PYTHON_NUMBER_MAX = (1 << ALQI_RAW_PYTHON_NUMBER_BITS) - 1
+    ALQI_RAW_PYTHON_NUMBER_MAX = (1 << ALQI_RAW_PYTHON_NUMBER_BITS) - 1,
+    ALQI_RAW_POOL_FIRST = 1 << (ALQI_RAW_PYTHON_NUMBER_BITS - 1)
 };
+
+/* The file of a pool's frame. */
+#define ALQI_RAW_POOL_FILE "[pool]"
 
 /* line: 0 when unknown. */
 static inline uint64_t
@@ -84,6 +89,8 @@ enum alqi_raw_counter {
     ALQI_RAW_PYTHON_FRAMES,    /* stacks with frames of Python functions  */
     ALQI_RAW_PYTHON_SMALL,     /* so often the countdown passed zero in
                                   Python's own allocator                  */
+    ALQI_RAW_PATCHED,          /* functions of the program's own allocators
+                                  whose calls are seen                    */
     ALQI_RAW_COUNTERS = 16
 };
 
@@ -253,6 +260,11 @@ bool alqi_raw_put_moved(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                         bool own_stream, uint32_t stream, uint64_t ordinal);
 bool alqi_raw_put_mapped(struct alqi_raw_encoder *encoder, uint64_t now_ns);
 
+/* A property likewise: the block is of a pool; its number is defined by a CODE
+ * event that was written before. */
+bool alqi_raw_put_pooled(struct alqi_raw_encoder *encoder, uint64_t now_ns,
+                         uint32_t number);
+
 /* A property likewise: realloc made the allocation; MOVED says of which block.
  */
 bool alqi_raw_put_reborn(struct alqi_raw_encoder *encoder, uint64_t now_ns);
@@ -285,7 +297,8 @@ enum alqi_raw_kind {
     ALQI_RAW_MAPPED = 18,
     ALQI_RAW_RSS = 19,
     ALQI_RAW_REBORN = 20, /* comes out as part of the ALLOC, too */
-    ALQI_RAW_CODE = 21
+    ALQI_RAW_CODE = 21,
+    ALQI_RAW_POOLED = 22 /* comes out as part of the ALLOC, too */
 };
 
 /* An event as it is read; of the fields below, those of its kind are valid. */
@@ -304,6 +317,7 @@ struct alqi_raw_event {
     /* RATE, ALLOC: samples per word; ALLOC: 0 means the header's */
     double rate;
     bool is_mapping;
+    uint32_t pool;  /* of a pool of that number; 0: of none */
     bool is_reborn; /* made by realloc: .inv.reborn of the design note */
     bool is_moved;  /* it frees, and continues, the block of the next two */
     uint32_t from_stream;

@@ -3,7 +3,7 @@
  * The bytes may come from anywhere: every count is bounded before it is used,
  * and nothing is allocated.  A damaged event ends the reading of its chunk;
  * the next chunk stands alone (.inv.alone).  Events that are part of an
- * allocation (MOVED, MAPPED, REBORN) are folded into it. */
+ * allocation (MOVED, MAPPED, REBORN, POOLED) are folded into it. */
 #include <string.h>
 
 #include "wire/raw.h"
@@ -219,6 +219,17 @@ get_module(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     return true;
 }
 
+/* The pool of the block that follows. */
+static bool
+get_pooled(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+{
+    if (!get_u32(d, &event->pool))
+        return false;
+    if (event->pool > ALQI_RAW_PYTHON_NUMBER_MAX)
+        return fail(d, "a pool has too large a number");
+    return true;
+}
+
 /* A number's name. */
 static bool
 get_code(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
@@ -228,7 +239,7 @@ get_code(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
         !get_text(d, event->path, sizeof event->path))
         return false;
     if (event->number > ALQI_RAW_PYTHON_NUMBER_MAX)
-        return fail(d, "a Python function has too large a number");
+        return fail(d, "a name has too large a number");
     return true;
 }
 
@@ -264,6 +275,8 @@ get_body(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
         return true;
     case ALQI_RAW_CODE:
         return get_code(d, event);
+    case ALQI_RAW_POOLED:
+        return get_pooled(d, event);
     }
     return fail(d, "an event is of no known kind");
 }
@@ -294,7 +307,7 @@ is_prefix(const struct alqi_raw_event *event)
 {
     return (event->kind >= ALQI_RAW_MOVED_OWN &&
             event->kind <= ALQI_RAW_MAPPED) ||
-           event->kind == ALQI_RAW_REBORN;
+           event->kind == ALQI_RAW_REBORN || event->kind == ALQI_RAW_POOLED;
 }
 
 int
@@ -304,6 +317,7 @@ alqi_raw_next(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     int got;
 
     event->is_moved = event->is_mapping = event->is_reborn = false;
+    event->pool = 0;
     while ((got = next_one(d, event)) > 0 && is_prefix(event))
         has_prefix = true;
     if (got < 0 || !has_prefix || (got > 0 && event->kind == ALQI_RAW_ALLOC))

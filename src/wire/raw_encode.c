@@ -204,6 +204,17 @@ alqi_raw_put_reborn(struct alqi_raw_encoder *e, uint64_t now_ns)
 }
 
 bool
+alqi_raw_put_pooled(struct alqi_raw_encoder *e, uint64_t now_ns,
+                    uint32_t number)
+{
+    if (!has_room(e, 1 + 2 * ALQI_WIRE_VARINT_BYTES_MAX))
+        return false;
+    e->at = alqi_wire_varint_put(put_head(e, e->at, ALQI_RAW_POOLED, now_ns),
+                                 number);
+    return true;
+}
+
+bool
 alqi_raw_put_rss(struct alqi_raw_encoder *e, uint64_t now_ns,
                  uint64_t rss_bytes)
 {

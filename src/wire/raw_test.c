@@ -311,6 +311,7 @@ prefixes_come_back(void **state)
     assert_true(alqi_raw_put_moved(&e, 60, true, 7, 8));
     assert_true(alqi_raw_put_reborn(&e, 60));
     assert_true(alqi_raw_put_mapped(&e, 60));
+    assert_true(alqi_raw_put_pooled(&e, 60, ALQI_RAW_POOL_FIRST + 5));
     assert_true(alqi_raw_put_alloc(&e, 60, 4096, 2, &frame, 1, 0));
     assert_true(alqi_raw_put_rss(&e, 61, (uint64_t)5 << 40));
     assert_true(alqi_raw_put_moved(&e, 70, false, 3, 99));
@@ -326,6 +327,7 @@ prefixes_come_back(void **state)
     assert_int_equal(event.from_stream, 7);
     assert_int_equal(event.from_ordinal, 8);
     assert_int_equal(event.size_bytes, 4096);
+    assert_int_equal(event.pool, ALQI_RAW_POOL_FIRST + 5);
     assert_int_equal(alqi_raw_next(&d, &event), 1);
     assert_int_equal(event.kind, ALQI_RAW_RSS);
     assert_true(event.rss_bytes == (uint64_t)5 << 40 && event.time_ns == 61);
@@ -337,6 +339,7 @@ prefixes_come_back(void **state)
     assert_int_equal(alqi_raw_next(&d, &event), 1);
     assert_true(!event.is_moved && !event.is_mapping && event.is_reborn);
     assert_int_equal(event.size_bytes, 66);
+    assert_int_equal(event.pool, 0);
     assert_int_equal(alqi_raw_next(&d, &event), 1);
     assert_true(!event.is_moved && !event.is_mapping && !event.is_reborn);
     assert_int_equal(event.size_bytes, 65);

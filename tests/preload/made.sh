@@ -47,6 +47,9 @@ contains "merged: the module" "$(cat merged.txt)" '[jit]  JS:*inner'
 
 record touch --interval=8
 contains "what blocks explain" "$(cat report.txt)" 'these blocks explain'
+contains "how to see the rest" "$(cat report.txt)" 'record --mmap shows'
+record touch --interval=8 --mmap
+equal "what mappings explain" "$(grep -c 'explain\|--mmap shows' report.txt)" 0
 record plain
 equal "what is explained" "$(grep -c explain report.txt)" 0
 contains "without a list" "$(cat stacks)" 'run;[unknown]+0x'

@@ -7,6 +7,7 @@
 
 #include "cli/convert/jit.h"
 #include "stack/symbol.h"
+#include "wire/code.h"
 #include "wire/ctf.h"
 #include "wire/raw.h"
 
@@ -35,6 +36,14 @@ struct alqi_cli_codes;
 #define ALQI_CLI_CODE_MAPPING ((uint64_t)2)
 #define ALQI_CLI_MAPPING_NAME "[mmap]"
 
+/* The innermost frame of a block of a pool that has that number in the
+ * recording. */
+static inline uint64_t
+alqi_cli_code_of_pool(uint32_t number)
+{
+    return ALQI_CODE_NUMBERED | (uint64_t)number << ALQI_RAW_PYTHON_LINE_BITS;
+}
+
 /* NULL when there is no memory.  `executable` names the main program. */
 struct alqi_cli_codes *alqi_cli_codes_new(struct alqi_symbol_table *symbols,
                                           const char *executable);
@@ -55,8 +64,8 @@ bool alqi_cli_codes_module(struct alqi_cli_codes *codes,
 const struct alqi_cli_module *
 alqi_cli_codes_module_at(const struct alqi_cli_codes *codes, uint32_t id);
 
-/* A number has the event's name, for frames of Python functions; false when
- * there is no memory. */
+/* A number has the event's name, for frames of Python functions and of pools;
+ * false when there is no memory. */
 bool alqi_cli_codes_python(struct alqi_cli_codes *codes,
                            const struct alqi_raw_event *event);
 

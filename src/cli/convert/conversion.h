@@ -62,8 +62,9 @@ struct alqi_cli_conversion {
     uint64_t last_event_ns;
     /* NULL: the recording has no exact part (yet); owned */
     struct alqi_cli_exact_writer *exact;
-    /* codes of one sampled allocation, outermost first, and a mapping's word */
-    uint64_t stack[ALQI_RAW_FRAMES_MAX + 1];
+    /* codes of one sampled allocation, outermost first, and those of a mapping
+     * and a pool */
+    uint64_t stack[ALQI_RAW_FRAMES_MAX + 2];
 };
 
 /* ---- records.c ------------------------------------------------------------

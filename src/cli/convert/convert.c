@@ -106,7 +106,7 @@ move_write(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
 }
 
 /* c->stack becomes the frames as codes, outermost first; a mapping has one
- * more, innermost. False: there is no memory. */
+ * more, innermost, and so has a block of a pool. False: there is no memory. */
 static bool
 stack_fill(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m,
            uint32_t *n_codes)
@@ -120,6 +120,8 @@ stack_fill(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m,
     *n_codes = m->n_frames;
     if (m->event->is_mapping)
         c->stack[(*n_codes)++] = ALQI_CLI_CODE_MAPPING;
+    if (m->event->pool != 0)
+        c->stack[(*n_codes)++] = alqi_cli_code_of_pool(m->event->pool);
     return true;
 }
 
@@ -203,6 +205,7 @@ event_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
     case ALQI_RAW_MOVED_OTHER:
     case ALQI_RAW_MAPPED:
     case ALQI_RAW_REBORN:
+    case ALQI_RAW_POOLED:
         break; /* they come as part of an allocation */
     case ALQI_RAW_ALLOC_NAMED:
     case ALQI_RAW_ALLOC_AGAIN:

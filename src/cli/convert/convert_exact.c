@@ -97,15 +97,20 @@ struct alqi_cli_exact_writer {
  */
 
 /* Appends the module events that the recording has now. They are read ahead of
- * time: a node names how many modules come before it, not when. */
+ * time: a node names how many modules come before it, not when. So are names:
+ * times of exact events are coarse. */
 static enum alq_status
-modules_read(struct alqi_cli_exact_writer *w)
+modules_read(struct alqi_cli_conversion *c)
 {
+    struct alqi_cli_exact_writer *w = c->exact;
     struct alqi_cli_merged merged;
 
     while (alqi_cli_merge_next(w->merge, &merged)) {
         struct module_event *m;
 
+        if (merged.event->kind == ALQI_RAW_CODE &&
+            !alqi_cli_codes_python(c->codes, merged.event))
+            return ALQ_ENOMEM;
         if (merged.event->kind != ALQI_RAW_MODULE)
             continue;
         m = calloc(1, sizeof *m);
@@ -204,7 +209,7 @@ next_stack_put(struct next_stack *next, uint32_t i, uint64_t code)
 }
 
 /* The writer's stack becomes that of e, outermost first, with a word innermost
- * that it is a mapping if it is no block (.inv.stack). */
+ * that it is a mapping if it is no block, and its pool (.inv.stack). */
 static enum alq_status
 stack_fill(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e,
            struct next_stack *next)
@@ -213,10 +218,13 @@ stack_fill(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e,
     uint32_t node = e->event->node;
     uint32_t depth = node < w->n_nodes ? w->nodes[node].n_frames : 0;
     uint32_t old = c->is_last_exact ? w->depth : 0;
+    uint32_t n_codes = depth + e->is_mapping + (e->pool != 0);
 
     w->depth = 0; /* until all of it stands */
-    if (!next_stack_open(c, next, depth + e->is_mapping))
+    if (!next_stack_open(c, next, n_codes))
         return ALQ_ENOMEM;
+    if (e->pool != 0)
+        next_stack_put(next, n_codes - 1, alqi_cli_code_of_pool(e->pool));
     if (e->is_mapping)
         next_stack_put(next, depth, ALQI_CLI_CODE_MAPPING);
     for (uint32_t i = depth; i > 0; node = w->nodes[node].parent) {
@@ -562,7 +570,7 @@ alqi_cli_exact_writer_open(struct alqi_cli_conversion *c,
     w->merge = alqi_cli_merge_open(recording);
     w->path = calloc(ALQI_RAW_FRAMES_MAX, sizeof *w->path);
     if (w->merge != NULL && w->path != NULL && tables_grow(w))
-        status = modules_read(w);
+        status = modules_read(c);
     if (status == ALQ_OK)
         modules_pass(w, c->n_modules);
     return status;
@@ -576,5 +584,5 @@ alqi_cli_exact_writer_more(struct alqi_cli_conversion *c)
     if (!alqi_cli_exact_more(w->exact) || !tables_grow(w) ||
         !alqi_cli_merge_more(w->merge))
         return ALQ_ENOMEM;
-    return modules_read(w);
+    return modules_read(c);
 }

@@ -371,6 +371,9 @@ event_take(struct stream *s)
     case ALQI_EXACT_MAPPING:
         s->out.is_mapping = true;
         return false;
+    case ALQI_EXACT_POOL:
+        s->out.pool = (uint32_t)s->out.event->value;
+        return false;
     case ALQI_EXACT_TIME:
     case ALQI_EXACT_CLOCK:
     case ALQI_EXACT_MOVED: /* of a free that damage took */
@@ -434,6 +437,7 @@ stream_next(struct alqi_cli_exact *x, struct stream *s)
         s->out.n_samples = 0;
         s->out.is_mapping = false;
         s->out.is_moved = false;
+        s->out.pool = 0;
     }
     s->is_held = false;
     for (;;) {

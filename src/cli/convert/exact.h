@@ -40,6 +40,8 @@ struct alqi_cli_exact_event {
     bool is_moved;
     /* ALLOC, FREE: of a mapping, not of a block */
     bool is_mapping;
+    /* ALLOC: number of the pool that the block is of; 0: of none */
+    uint32_t pool;
     /* ALLOC: 0 means that all of its words are sampled */
     uint64_t n_samples;
 };

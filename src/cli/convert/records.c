@@ -184,6 +184,7 @@ alqi_cli_conversion_ended(struct alqi_cli_conversion *c, uint64_t time_ns,
         {ALQI_RAW_WITHIN, "within"},
         {ALQI_RAW_PYTHON_FRAMES, "python_stacks"},
         {ALQI_RAW_PYTHON_SMALL, "python_small"},
+        {ALQI_RAW_PATCHED, "patched"},
     };
     const uint32_t flags = atomic_load(&c->header->flags);
     const struct {

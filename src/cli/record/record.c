@@ -131,6 +131,9 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
      "round times to T, such as 10ms; compresses better",
      ALQI_CLI_DURATION(RUN, time_step_us), .least = 1, .most = 1e9,
      .wants = "a time from 1us on, such as 10ms"},
+    {0, "allocator", "P[,P]...", NULL,
+     "Pmalloc, Pfree and others of the program are an allocator, too",
+     ALQI_CLI_TEXT(RUN, allocators)},
     {0, "no-python", NULL, NULL,
      "no Python functions in stacks, no small Python objects",
      ALQI_CLI_FLAG(RUN, has_no_python)},
@@ -244,6 +247,7 @@ output_check(const struct alqi_cli_record_run *r)
 }
 
 enum {
+    ALLOCATORS_BYTES = 220,
     SETTINGS_BYTES = 2 * sizeof((struct alqi_cli_record_run *)NULL)->directory +
                      PATH_MAX + 1000
 };
@@ -253,27 +257,32 @@ static void
 settings_make(const struct alqi_cli_record_run *r, const char *preload,
               char *out)
 {
-    char probes[40] = "", limits[160];
+    char probes[40] = "", limits[160], allocators[ALLOCATORS_BYTES] = "";
     char directory[2 * sizeof r->directory];
 
     alqi_base_pattern_quote(directory, r->directory, strlen(r->directory));
     alqi_cli_record_limit_settings(&r->limits, limits, sizeof limits);
+    if (r->allocators != NULL)
+        snprintf(allocators, sizeof allocators, "allocator=%s,", r->allocators);
+    for (char *p = allocators; (p = strchr(p, ',')) != NULL && p[1] != '\0';)
+        *p = ':'; /* a comma ends a key of the preload's */
     if (r->probes_interval_bytes > 0)
         snprintf(probes, sizeof probes, "probes=%.17g,",
                  r->probes_interval_bytes);
     else if (r->has_probes)
         strcpy(probes, "probes,");
     snprintf(out, SETTINGS_BYTES,
-             "%s%s%srate=%.17g,depth=%" PRIu64 ",seed=%" PRIu64
+             "%s%s%s%srate=%.17g,depth=%" PRIu64 ",seed=%" PRIu64
              ",follow=%d,mmap=%d,rss=%d,python=%d,native=%d,exact=%d,max_"
              "memory=%.0f,"
              "reserve=%.0f,notes=1,heap=1"
              "%s,preload=%s,out=%s/"
              "%%e.%%p.%%n" ALQI_CLI_RECORDING_SUFFIX,
              r->is_off ? "off," : "", r->is_controlled ? "control," : "",
-             probes, r->rate, r->depth, r->seed, r->is_following, r->is_mapping,
-             !r->has_no_rss, !r->has_no_python, r->has_native, r->is_exact,
-             r->max_memory_bytes, r->reserve_bytes, limits, preload, directory);
+             allocators, probes, r->rate, r->depth, r->seed, r->is_following,
+             r->is_mapping, !r->has_no_rss, !r->has_no_python, r->has_native,
+             r->is_exact, r->max_memory_bytes, r->reserve_bytes, limits,
+             preload, directory);
 }
 
 /* ---- the verb ------------------------------------------------------------ */
@@ -433,6 +442,8 @@ attached_check(const struct alqi_cli_record_run *r, bool has_program)
         {r->is_exact, "--exact begins with the program: not with -p"},
         {r->is_following, "--follow begins with the program: not with -p"},
         {r->is_mapping, "--mmap begins with the program: not with -p"},
+        {r->allocators != NULL,
+         "--allocator begins with the program: not with -p"},
         {r->is_off || r->is_controlled,
          "-p samples until it ends: --off and --control are not for it"},
         {r->has_probes, "--probes begins with the program: not with -p"},

@@ -70,6 +70,8 @@ struct alqi_cli_record_run {
     bool is_quiet;
     /* --mmap */
     bool is_mapping;
+    /* --allocator: prefixes, between commas; NULL: not given */
+    const char *allocators;
     /* --no-python */
     bool has_no_python;
     /* --native: the evaluator's frames stay in Python stacks */

@@ -222,6 +222,19 @@ say_python(const struct alqi_raw_header *h)
                      alqi_base_file_name(h->executable), h->pid);
 }
 
+/* Reports that calls of the program's own allocators were seen. */
+static void
+say_patched(const struct alqi_raw_header *h)
+{
+    uint64_t n = atomic_load(&h->counters[ALQI_RAW_PATCHED]);
+
+    if (n > 0)
+        alqi_cli_say("%s (%u): it has an allocator of its own, whose blocks "
+                     "are recorded, too: %" PRIu64 " functions of it begin "
+                     "with a jump (--allocator=none: they do not)",
+                     alqi_base_file_name(h->executable), h->pid, n);
+}
+
 /* Reports a trace. Empty ones of other images are only counted. */
 static void
 say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
@@ -243,6 +256,7 @@ say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
                  result->n_allocs == 1 ? "" : "s",
                  alqi_cli_text_bytes(result->allocated_bytes).text, path);
     say_python(h);
+    say_patched(h);
     if (result->n_allocs == 0 &&
         (atomic_load(&h->flags) & ALQI_RAW_OWN_MALLOC) == 0)
         say_nothing_seen(r, h, is_exact);

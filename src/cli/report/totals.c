@@ -335,6 +335,8 @@ explained(const struct alqi_cli_report *r)
              alqi_cli_text_percent(live / resident).text);
     more_line(r, "", text);
     more_line(r, "", "stacks, files, and heaps of runtimes (node, Java, Go)");
+    if (a->mapped[ALQI_CLI_ALLOCATED].bytes == 0)
+        more_line(r, "", "record --mmap shows what the program maps itself");
 }
 
 /* Folds the timeline into n values, each the highest of its steps. 0 means that
