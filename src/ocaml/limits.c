@@ -131,9 +131,10 @@ outside_ask(struct alqi_domain *d)
     return status;
 }
 
-/* Whether the interpreter runs pending actions because of a POPTRAP.  The word
- * may be another one if C code runs them, so it is asked whether it is a place
- * in code; that of a POPTRAP is the worst that it can be taken for. */
+/* Whether the interpreter runs pending actions because of a POPTRAP.  If C code
+ * or an allocation runs them the word is anything, so it is asked whether it is
+ * a place in code; the worst that it can be taken for is that of a POPTRAP.
+ * OCaml's table of code dies of all ones, which is the integer -1. */
 static bool
 is_at_poptrap(const struct caml_domain_state *state)
 {
@@ -144,7 +145,8 @@ is_at_poptrap(const struct caml_domain_state *state)
         return false;
     sp = *(value *const *)state->current_stack;
     code = (const char *)sp[ALQI_OCAML_NEXT_CODE];
-    return caml_find_code_fragment_by_pc(code) != NULL &&
+    return (uintptr_t)code % sizeof(int32_t) == 0 &&
+           caml_find_code_fragment_by_pc(code) != NULL &&
            caml_is_instruction(*(const int32_t *)(const void *)code,
                                ALQI_OCAML_POPTRAP);
 }

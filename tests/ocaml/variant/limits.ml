@@ -447,6 +447,13 @@ let tries () =
       while true do
         try ignore (Sys.opaque_identity (ref 0)) with Mine -> ()
       done));
+  (* Words on the stack that are no place in code: of an allocation's frame. *)
+  show "integers on the stack" (L.run ~polls:1000 (fun () ->
+      List.iter (fun i ->
+          let i = Sys.opaque_identity i in
+          let block = ref i in
+          if !(Sys.opaque_identity block) <> i then raise Mine)
+        [ -1; 0; 1; max_int; min_int ]));
   show "a try before polls" (L.run ~polls:1000 (fun () ->
       (try ignore (Sys.opaque_identity (ref 0)) with Mine -> ());
       while true do ignore (Unix.getpid ()) done))
