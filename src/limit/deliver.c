@@ -133,6 +133,14 @@ is_excused(struct alqi_limit_thread *t, const struct alqi_limit_frame *f)
     return status == ALQ_OK;
 }
 
+/* Whether `words` more are within the grace; 0: a poll, which is in front of its
+ * end.  So what asks_each_time asks for is never passed over. */
+static bool
+is_quiet(const struct alqi_limit_thread *t, uint64_t now, uint64_t words)
+{
+    return now < t->quiet_until && words <= t->quiet_until - now;
+}
+
 enum alq_status
 alqi_limit_deliver(struct alqi_limit_thread *t, uint64_t words)
 {
@@ -142,7 +150,7 @@ alqi_limit_deliver(struct alqi_limit_thread *t, uint64_t words)
     if (f == NULL)
         return ALQ_OK;
     now = alqi_limit_words_now(t);
-    if (t->quiet_until > 0 && now + words <= t->quiet_until)
+    if (is_quiet(t, now, words))
         return ALQ_OK;
     quiet = quiet_words(t, f);
     t->quiet_until = quiet == 0 ? 0 : quiet < NONE - now ? now + quiet : NONE;

@@ -410,6 +410,33 @@ grace_is_given_after_each_failure(void **state)
     assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
 }
 
+/* Neither a poll nor an allocation is passed over when the grace is used up,
+ * while the heap is told to ask each time. */
+static void
+poll_fails_where_grace_ends(void **state)
+{
+    struct alqi_limit_frame f = none();
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    (void)state;
+    l.words = 100;
+    l.policy = ALQ_LIMIT_GRACE;
+    l.grace_words = 50;
+    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
+    assert_int_equal(allocate(100), ALQ_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(allocate(1), ALQ_ELIMIT);
+        assert_int_equal(allocate(49), ALQ_OK);
+        assert_int_equal(poll_now(), ALQ_OK);
+        assert_false(h.t.asks_each_time);
+        assert_int_equal(allocate(1), ALQ_OK);
+        assert_int_equal(alqi_limit_permit(&h.t, 0), ALQ_ELIMIT);
+        assert_false(h.t.asks_each_time);
+        assert_int_equal(allocate(50), ALQ_OK);
+    }
+    assert_true(alqi_limit_close(&f, ALQ_OK, NULL));
+}
+
 /* Mean 10,000 of 10,000 gaps, whose standard deviation is the same: 8 standard
  * errors are 800.  False alarm below 1e-14. */
 static void
@@ -552,6 +579,7 @@ main(void)
         cmocka_unit_test(limit_passed_under_a_mask_is_delivered_after_it),
         cmocka_unit_test(limit_under_a_mask_knows_nothing_of_outer_ones),
         cmocka_unit_test(grace_is_given_after_each_failure),
+        cmocka_unit_test(poll_fails_where_grace_ends),
         cmocka_unit_test(next_sample_comes_at_random_14),
         cmocka_unit_test(polls_are_fuel),
         cmocka_unit_test(unwinding_runs_cleanups_and_restores_24),

@@ -137,7 +137,9 @@ module Limits : sig
         before the task is stopped.
       - [time]: seconds from now on. [cpu]: seconds of this thread.
       - [polls]: how often the limits are asked. While a task has this limit each
-        allocation and poll asks, and is slow: for tests.
+        allocation and poll asks, and is slow: for tests. In bytecode the end of
+        a [try] does not ask, and the first to ask after it is an allocation or
+        a call of C code.
       - [token]: if it is set already, the task is not called.
       - [garbage]: limits on the heap and on live words are judged without a
         collection before.

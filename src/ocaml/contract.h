@@ -296,11 +296,19 @@ void caml_ev_lifecycle(unsigned what, int64_t data);
 
 /* In bytecode alone: whether the word of code is that instruction.  The
  * interpreter's state is on the stack when it allocates: accumulator,
- * environment, and the address of the code behind the instruction.  The stack's
- * struct begins with its pointer. */
+ * environment, and the address of the code behind the instruction.  When it runs
+ * pending actions the address is that of the instruction that comes next, in
+ * another word.  The stack's struct begins with its pointer. */
 int caml_is_instruction(int32_t code, int32_t instruction)
     __attribute__((weak));
-enum { ALQI_OCAML_PERFORM = 149, ALQI_OCAML_SAVED_CODE = 2 };
+enum {
+    ALQI_OCAML_POPTRAP = 90,
+    ALQI_OCAML_PERFORM = 149,
+    ALQI_OCAML_SAVED_CODE = 2,
+    ALQI_OCAML_NEXT_CODE = 3
+};
+/* The part of the program's code that the address is in; NULL: none. */
+void *caml_find_code_fragment_by_pc(const char *pc);
 
 /* In native code alone; weak in archives that serve bytecode, too. */
 void caml_maybe_expand_stack(void) __attribute__((weak));

@@ -18,7 +18,12 @@
  *                begins holds for what is called from there, and ends when
  *                code of the same level of calls, or of an outer one, asks:
  *                c_stack, in bytecode external_raise, is lower in calls from
- *                C code to OCaml's. */
+ *                C code to OCaml's.
+ * .inv.poptrap   The interpreter repeats POPTRAP, where a `try` ends, as long as
+ *                young_limit is above young_ptr.  So a poll there that refuses
+ *                nothing leaves the limit low, whatever stays: a signal that
+ *                the thread blocks, limits that want to be asked each time,
+ *                the callback of a profile, in which they are not. */
 #include <aliquot/limit.h>
 
 #include "heap/alloc_limit.h"
@@ -126,20 +131,67 @@ outside_ask(struct alqi_domain *d)
     return status;
 }
 
+/* Whether the interpreter runs pending actions because of a POPTRAP.  If C code
+ * or an allocation runs them the word is anything, so it is asked whether it is
+ * a place in code; the worst that it can be taken for is that of a POPTRAP.
+ * OCaml's table of code dies of all ones, which is the integer -1. */
+static bool
+is_at_poptrap(const struct caml_domain_state *state)
+{
+    const value *sp;
+    const char *code;
+
+    if (alqi_ocaml_is_native())
+        return false;
+    sp = *(value *const *)state->current_stack;
+    code = (const char *)sp[ALQI_OCAML_NEXT_CODE];
+    return (uintptr_t)code % sizeof(int32_t) == 0 &&
+           caml_find_code_fragment_by_pc(code) != NULL &&
+           caml_is_instruction(*(const int32_t *)(const void *)code,
+                               ALQI_OCAML_POPTRAP);
+}
+
+/* Lowers the limit for a POPTRAP, unless there is something new: `is_new`, or a
+ * request of the host where it wanted nothing before.  Where the limits want to
+ * be asked each time the next allocation asks, and the next C code that
+ * returns. */
+static void
+limit_lower(struct alqi_domain *d, bool is_new, bool wanted)
+{
+    char *limit = (char *)alqi_heap_alloc_limit_of(d);
+
+    if (d->limit_trigger.hooks != NULL && d->limit_trigger.asks) {
+        limit = d->pub.young_ptr;
+        caml_set_action_pending(alqi_ocaml_state(d));
+    }
+    __atomic_store_n(&d->pub.young_limit, limit, __ATOMIC_SEQ_CST);
+    if (is_new || alqi_heap_alloc_limit_is_heap_asked(d) ||
+        __atomic_load_n(&d->requests.want_notice, __ATOMIC_SEQ_CST) ||
+        (!wanted && alqi_heap_host_wants(d)))
+        alqi_heap_alloc_limit_raise(d);
+}
+
 struct caml_result
 alqi_ocaml_limits_poll(void)
 {
     struct alqi_domain *d = alqi_ocaml_domain(caml_state);
     enum alq_status status;
+    bool is_new, wanted;
 
     if (!alqi_ocaml_limits_are_open(d))
         return ALQI_OCAML_RESULT_UNIT;
     alqi_ocaml_enter();
-    handlers_settle(d);
+    wanted = alqi_heap_host_wants(d);
+    is_new = __atomic_load_n(&d->pub.young_limit, __ATOMIC_SEQ_CST) ==
+             (char *)UINTPTR_MAX;
+    handlers_settle(d); /* raises the limit */
     status = outside_ask(d);
     if (status == ALQ_OK)
         status = alqi_heap_limit_trigger_check(d, 0);
-    alqi_heap_alloc_limit_reset(d);
+    if (status == ALQ_OK && is_at_poptrap(alqi_ocaml_state(d)))
+        limit_lower(d, is_new, wanted);
+    else
+        alqi_heap_alloc_limit_reset(d);
     alqi_ocaml_leave(d);
     if (status == ALQ_OK)
         return ALQI_OCAML_RESULT_UNIT;

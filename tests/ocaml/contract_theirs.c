@@ -32,7 +32,7 @@ main(void)
     printf("loc_info %zu\n", sizeof(struct caml_loc_info));
     printf("loc_info.start %zu\n",
            offsetof(struct caml_loc_info, loc_start_lnum));
-    printf("perform %d\n", PERFORM);
+    printf("perform %d, poptrap %d\n", PERFORM, POPTRAP);
     printf("frame_descr.data %zu\n", offsetof(frame_descr, frame_data));
     printf("frame_descr flags %d, of C %d\n", FRAME_DESCRIPTOR_FLAGS,
            FRAME_RETURN_TO_C);

@@ -407,6 +407,57 @@ let domains () =
       Domain.join (Domain.spawn (fun () -> blocks 100_000))) in
   show "a domain of a task" o
 
+(* ---- where a try ends ---------------------------------------------------------------------- *)
+
+(* Bytecode repeats the end of a `try` as long as anything is wanted of it. *)
+let tries () =
+  (* The grace ends with a block, and a poll sees that before the next one. *)
+  let n = ref 0 in
+  let o = L.run ~words:1000 ~again:(L.After 10) (fun () ->
+      for _ = 1 to 2000 do
+        try ignore (Sys.opaque_identity (ref 0)); Gc.minor ()
+        with L.Reached -> incr n
+      done) in
+  show "tries while there is grace" o;
+  say "again: %b" (!n > 100);
+  (* Callbacks of profiles are not asked, and their task is, after them. *)
+  let called = ref 0 in
+  let note _ =
+    (try ignore (Sys.opaque_identity (ref !called)) with Mine -> ());
+    incr called;
+    None in
+  let p = Gc.Memprof.start ~sampling_rate:0.1
+      { Gc.Memprof.null_tracker with alloc_minor = note; alloc_major = note } in
+  let token = T.create () in
+  let o = L.run ~token ~again:L.Each (fun () ->
+      T.set token;
+      for _ = 1 to 1000 do
+        try blocks 10; spin () with L.Reached -> ()
+      done) in
+  Gc.Memprof.stop ();
+  Gc.Memprof.discard p;
+  show "tries in callbacks" o;
+  say "called: %b" (!called > 0);
+  let o = L.run ~polls:1000 (fun () ->
+      for i = 1 to 20 do
+        try ignore (Sys.opaque_identity (ref i)) with Mine -> ()
+      done) in
+  show "tries that are not asked" o;
+  show "tries that are asked" (L.run ~polls:1000 (fun () ->
+      while true do
+        try ignore (Sys.opaque_identity (ref 0)) with Mine -> ()
+      done));
+  (* Words on the stack that are no place in code: of an allocation's frame. *)
+  show "integers on the stack" (L.run ~polls:1000 (fun () ->
+      List.iter (fun i ->
+          let i = Sys.opaque_identity i in
+          let block = ref i in
+          if !(Sys.opaque_identity block) <> i then raise Mine)
+        [ -1; 0; 1; max_int; min_int ]));
+  show "a try before polls" (L.run ~polls:1000 (fun () ->
+      (try ignore (Sys.opaque_identity (ref 0)) with Mine -> ());
+      while true do ignore (Unix.getpid ()) done))
+
 (* ---- beside a profile ---------------------------------------------------------------------- *)
 
 let profile () =
@@ -435,5 +486,5 @@ let profile () =
 let () =
   say "available: %b" (Aliquot.is_available ());
   words (); kinds (); exceptions (); nesting (); masks (); names ();
-  processes (); threads (); domains (); profile ();
+  processes (); threads (); domains (); tries (); profile ();
   Gc.full_major ()
