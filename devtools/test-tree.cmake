@@ -30,8 +30,9 @@ set(presets_unit dbg hard asan tsan clang arm64)
 
 # Under the emulator: what is pure and takes minutes there; what waits on a
 # heap's pace, or on timers, likewise; tests of more domains than its few
-# addresses have room for; and those whose forked children start threads, which
-# ends qemu 7.2 ("cpu == current_cpu").
+# addresses have room for, or of a limit on addresses, which the emulator does not
+# obey; and those whose forked children start threads, which ends qemu 7.2
+# ("cpu == current_cpu").
 string(CONCAT arm64_left_out "^(fuzz|sample|view|cli)/"
     "|^wire/ctf_(dump|volume|writer)$|^heap/(minor_promote|pool)$|^limit/timer$"
     "|^embed/(domains|domains_load|gc_control|profile_domains|trace_end)$"

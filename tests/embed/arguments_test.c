@@ -675,6 +675,10 @@ of_marshal(void **state)
                                      "0123456789"));
     IS(ALQ_EIO, alq_control_start("/nowhere/at/all"));
     IS(ALQ_ENOTRUN, alq_control_stop());
+    IS(ALQ_ENOHEAP, alq_recorder_start(2, "")); /* tests/preload/inside.sh */
+    IS(ALQ_ENOHEAP, alq_recorder_stop());
+    IS(ALQ_ENOHEAP, alq_recorder_end());
+    IS(ALQ_ENOHEAP, alq_recorder_forget());
     IS(1, alq_status_text((enum alq_status)12345) != NULL);
 }
 
