@@ -29,7 +29,7 @@ int F(posix_memalign)(void **out, size_t align, size_t n);
 static char *at;
 static size_t left;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static volatile unsigned n_freed;
+static unsigned n_freed; /* atomic */
 
 FUNCTION void *
 F(memalign)(size_t align, size_t n)
@@ -60,7 +60,7 @@ F(malloc)(size_t n)
 __attribute__((noinline)) static void
 count(void)
 {
-    n_freed++;
+    __atomic_fetch_add(&n_freed, 1, __ATOMIC_RELAXED);
     __asm__ volatile("");
 }
 

@@ -132,7 +132,7 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
      ALQI_CLI_DURATION(RUN, time_step_us), .least = 1, .most = 1e9,
      .wants = "a time from 1us on, such as 10ms"},
     {0, "allocator", "P[,P]...", NULL,
-     "Pmalloc, Pfree and others of the program are an allocator, too",
+     "Pmalloc, Pfree, ... of the program count, too",
      ALQI_CLI_TEXT(RUN, allocators)},
     {0, "no-python", NULL, NULL,
      "no Python functions in stacks, no small Python objects",
