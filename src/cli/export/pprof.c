@@ -4,18 +4,13 @@
  * protobuf writer) and a file. Fields are written in the order of their
  * numbers. The command ends where memory for the message lacks. */
 #include <stdlib.h>
-#include <zlib.h>
 
 #include "cli/tool/cli.h"
 #include "cli/export/export.h"
 #include "cli/export/pprof_profile.h"
+#include "cli/tool/gzip.h"
 #include "cli/tool/text.h"
 #include "wire/pb_profile.h"
-
-enum {
-    GZIP = 16, /* added to the window bits: gzip's header, not zlib's */
-    CHUNK_BYTES = 65536
-};
 
 static const uint64_t ENGINE_BYTES_MOST = 4 << 20;
 
@@ -94,31 +89,17 @@ profile_put(struct alqi_pb *pb, const struct alqi_cli_pprof_profile *p)
 
 /* ---- the file -------------------------------------------------------- */
 
-/* False: no memory for the compressor. */
+/* False: no memory to compress. */
 static bool
 gzip_put(const struct alqi_pb *pb, FILE *out)
 {
-    static uint8_t chunk[CHUNK_BYTES];
-    z_stream z = {0};
-    size_t n = 0;
-    int status = Z_OK;
+    size_t n;
+    void *packed = alqi_cli_gzip(pb->bytes, pb->n, &n);
 
-    if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + GZIP,
-                     MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (packed == NULL)
         return false;
-    while (status != Z_STREAM_END) {
-        if (z.avail_in == 0) {
-            z.next_in = pb->bytes + n;
-            z.avail_in =
-                pb->n - n < CHUNK_BYTES ? (uInt)(pb->n - n) : CHUNK_BYTES;
-            n += z.avail_in;
-        }
-        z.next_out = chunk;
-        z.avail_out = sizeof chunk;
-        status = deflate(&z, n == pb->n ? Z_FINISH : Z_NO_FLUSH);
-        fwrite(chunk, 1, sizeof chunk - z.avail_out, out);
-    }
-    deflateEnd(&z);
+    fwrite(packed, 1, n, out);
+    free(packed);
     return true;
 }
 

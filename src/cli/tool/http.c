@@ -13,9 +13,13 @@
  * .inv.own       The handler runs only for a request whose Host is the
  *                server's, whose Origin is too if it has one, and whose path
  *                begins with the token if there is one.
- * .inv.quiet     An answer tells a browser to keep it from other sites, from
- *                its cache, and from the next page's Referer, which would
- *                carry the token. */
+ * .inv.user      With config.is_private a connection is taken only from this
+ *                process's user and root, where the system tells whose it is;
+ *                the token is what keeps others out.
+ * .inv.place     A connection has a place of http_places.h from its begin to
+ * its end, so none holds up others for long. .inv.quiet     An answer tells a
+ * browser to keep it from other sites, from its cache, and from the next page's
+ * Referer, which would carry the token. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -34,19 +38,24 @@
 
 #include "base/base.h"
 #include "cli/tool/cli.h"
+#include "cli/tool/gzip.h"
 #include "cli/tool/http.h"
+#include "cli/tool/http_places.h"
+#include "plat/peer.h"
 #include "plat/plat.h"
 #include "plat/process.h"
 
 enum {
     TOKEN_BYTES = 16,
-    CONNECTIONS = 32,
     POST_BYTES = 1 << 20,
     REQUEST_BYTES = 64 << 10, /* of a connection: its line, headers, answer's
                                * headers                                     */
-    /* a connection that sends nothing for so long is closed */
+    /* a client that takes nothing of its answer for so long is left */
     SILENT_S = 60,
-    BACKLOG = 16,
+    /* of connections that find no place; the kernel may allow less */
+    BACKLOG = 4096,
+    /* shorter answers are sent as they are */
+    PACK_BYTES_MIN = 1024,
     /* how often a waiting server looks whether it is idle */
     TICK_MS = 500
 };
@@ -67,6 +76,9 @@ struct alqi_cli_http {
     char url[64 + 2 * TOKEN_BYTES];
     /* blocked in all threads, taken by alqi_cli_http_wait() */
     sigset_t signals;
+    struct alqi_cli_http_places places;
+    pthread_mutex_t says;     /* guards said */
+    char said[512];           /* libmicrohttpd's last message; "": none */
     _Atomic uint64_t last_ns; /* end of the last request */
     _Atomic unsigned n_open;  /* requests being answered */
 };
@@ -169,6 +181,55 @@ admit(const struct alqi_cli_http *http, struct MHD_Connection *c,
     return false;
 }
 
+/* libmicrohttpd asks for each connection, before anything is read of it. */
+static enum MHD_Result
+client_admit(void *arg, const struct sockaddr *address, socklen_t n)
+{
+    const struct alqi_cli_http *http = arg;
+    const struct sockaddr_in server = {.sin_family = AF_INET,
+                                       .sin_port = htons(http->port),
+                                       .sin_addr.s_addr =
+                                           htonl(INADDR_LOOPBACK)};
+    uid_t uid = 0;
+
+    if (!http->config.is_private || n < sizeof server)
+        return MHD_YES;
+    switch (alqi_plat_peer_uid(
+        (const struct sockaddr_in *)(const void *)address, &server, &uid)) {
+    case ALQI_PLAT_PEER_KNOWN:
+        return uid == geteuid() || uid == 0 ? MHD_YES : MHD_NO;
+    case ALQI_PLAT_PEER_GONE:
+        return MHD_NO;
+    default:
+        return MHD_YES;
+    }
+}
+
+/* ---- places -------------------------------------------------------------- */
+
+static struct alqi_cli_http_place *
+place_of(struct MHD_Connection *c)
+{
+    return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+        ->socket_context;
+}
+
+/* libmicrohttpd calls it when a connection begins, and before it closes one. */
+static void
+connection_notify(void *arg, struct MHD_Connection *c, void **context,
+                  enum MHD_ConnectionNotificationCode what)
+{
+    struct alqi_cli_http *http = arg;
+
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+        *context = alqi_cli_http_place_take(
+            &http->places,
+            MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)
+                ->connect_fd);
+    else if (*context != NULL)
+        alqi_cli_http_place_leave(&http->places, *context);
+}
+
 /* ---- an answer ----------------------------------------------------------- */
 
 /* The text ends with a newline, for people who ask by curl. Without memory the
@@ -210,6 +271,7 @@ headers_add(struct MHD_Response *r, const struct alqi_cli_http_answer *a,
     MHD_add_response_header(r, "Cross-Origin-Opener-Policy", "same-origin");
     MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
     MHD_add_response_header(r, "Cache-Control", "no-store");
+    MHD_add_response_header(r, "Vary", "Accept-Encoding");
     if (a->status == 405)
         MHD_add_response_header(r, "Allow", takes_post ? "GET, POST" : "GET");
     if (a->encoding != NULL)
@@ -224,10 +286,45 @@ headers_add(struct MHD_Response *r, const struct alqi_cli_http_answer *a,
     }
 }
 
+/* Whether a client takes gzip: it names it, and not with a quality of 0. */
+static bool
+takes_gzip(struct MHD_Connection *c)
+{
+    const char *text = header_of(c, MHD_HTTP_HEADER_ACCEPT_ENCODING);
+    const char *gzip = text != NULL ? strstr(text, "gzip") : NULL;
+    const char *quality;
+
+    if (gzip == NULL || strncmp(gzip, "gzip;q=", 7) != 0)
+        return gzip != NULL;
+    quality = gzip + 7;
+    quality += strspn(quality, "0.");
+    return *quality >= '1' && *quality <= '9';
+}
+
+/* Compresses the body where that helps.  Without memory it stays as it is. */
+static void
+answer_pack(struct MHD_Connection *c, struct alqi_cli_http_answer *a)
+{
+    size_t n;
+    void *packed;
+
+    if (a->encoding != NULL || a->n_bytes < PACK_BYTES_MIN || !takes_gzip(c))
+        return;
+    packed = alqi_cli_gzip(a->body, a->n_bytes, &n);
+    if (packed == NULL)
+        return;
+    if (!a->is_static)
+        free(a->body);
+    a->body = packed;
+    a->n_bytes = n;
+    a->is_static = false;
+    a->encoding = "gzip";
+}
+
 /* Queues the answer and gives its body to libmicrohttpd, which frees it unless
  * it is static. An answer that the handler left empty is 404. */
 static enum MHD_Result
-answer_send(const struct alqi_cli_http *http, struct MHD_Connection *c,
+answer_send(struct alqi_cli_http *http, struct MHD_Connection *c,
             struct alqi_cli_http_answer *a)
 {
     struct MHD_Response *r;
@@ -235,6 +332,7 @@ answer_send(const struct alqi_cli_http *http, struct MHD_Connection *c,
 
     if (a->status == 0)
         alqi_cli_http_say(a, 404, "not here");
+    answer_pack(c, a);
     r = MHD_create_response_from_buffer(a->n_bytes, a->body,
                                         a->is_static ? MHD_RESPMEM_PERSISTENT
                                                      : MHD_RESPMEM_MUST_FREE);
@@ -244,6 +342,8 @@ answer_send(const struct alqi_cli_http *http, struct MHD_Connection *c,
         return MHD_NO;
     }
     headers_add(r, a, http->config.takes_post);
+    if (alqi_cli_http_places_are_scarce(&http->places))
+        MHD_add_response_header(r, "Connection", "close");
     result = MHD_queue_response(c, a->status, r);
     MHD_destroy_response(r);
     return result;
@@ -273,9 +373,11 @@ request_ends(void *arg, struct MHD_Connection *c, void **context,
              enum MHD_RequestTerminationCode why)
 {
     struct alqi_cli_http *http = arg;
+    struct alqi_cli_http_place *place = place_of(c);
 
-    (void)c;
     (void)why;
+    if (place != NULL)
+        alqi_cli_http_place_end(&http->places, place);
     if (*context == NULL)
         return;
     free(*context);
@@ -316,22 +418,26 @@ request_answer(void *arg, struct MHD_Connection *c, const char *url,
     struct exchange *x = *context;
     struct alqi_cli_http_answer answer = {0};
     struct alqi_cli_http_request request = {.http = http, .connection = c};
+    struct alqi_cli_http_place *place = place_of(c);
     const char *mark;
-    bool is_first;
+    bool is_first, is_own;
 
     (void)version;
     (void)upload;
     if (x == NULL)
         return MHD_NO;
     is_first = !x->is_admitted;
-    if (!admit(http, c, method, url, &request.path, &answer))
-        return answer_send(http, c, &answer);
-    x->is_admitted = true;
-    mark = strchr(x->target, '?');
-    request.query = mark != NULL ? mark + 1 : "";
-    request.is_post = strcmp(method, MHD_HTTP_METHOD_POST) == 0;
-    if (request.is_post && post_take(x, is_first, n_upload, &answer))
-        return MHD_YES;
+    is_own = admit(http, c, method, url, &request.path, &answer);
+    if (is_own) {
+        x->is_admitted = true;
+        mark = strchr(x->target, '?');
+        request.query = mark != NULL ? mark + 1 : "";
+        request.is_post = strcmp(method, MHD_HTTP_METHOD_POST) == 0;
+        if (request.is_post && post_take(x, is_first, n_upload, &answer))
+            return MHD_YES;
+    }
+    if (place != NULL)
+        alqi_cli_http_place_begin(&http->places, place, is_own);
     if (answer.status == 0)
         http->config.answer(http->config.arg, &request, &answer);
     return answer_send(http, c, &answer);
@@ -339,15 +445,21 @@ request_answer(void *arg, struct MHD_Connection *c, const char *url,
 
 /* ---- the server ---------------------------------------------------------- */
 
+/* A client can make libmicrohttpd say the same for ever: it is said once until
+ * something else is. */
 static void
 daemon_says(void *arg, const char *format, va_list args)
 {
-    const struct alqi_cli_http *http = arg;
-    char text[512];
+    struct alqi_cli_http *http = arg;
+    char text[sizeof http->said];
 
     vsnprintf(text, sizeof text, format, args);
     text[strcspn(text, "\n")] = '\0';
-    alqi_cli_say("%s: %s", http->config.verb, text);
+    pthread_mutex_lock(&http->says);
+    if (strcmp(text, http->said) != 0)
+        alqi_cli_say("%s: %s", http->config.verb, text);
+    strcpy(http->said, text);
+    pthread_mutex_unlock(&http->says);
 }
 
 /* A socket that listens on 127.0.0.1, with http->port set to its port; -1:
@@ -425,17 +537,20 @@ signals_block(struct alqi_cli_http *http)
 static bool
 daemon_start(struct alqi_cli_http *http, int fd)
 {
-    unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO |
-                     MHD_USE_ERROR_LOG | MHD_USE_ITC;
+    unsigned flags =
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ERROR_LOG | MHD_USE_ITC;
 
-    if (http->config.is_parallel)
-        flags |= MHD_USE_THREAD_PER_CONNECTION;
+    /* With poll() a thread that accepts for others closes what finds no place;
+     * with select() it waits. */
+    flags |=
+        http->config.is_parallel ? MHD_USE_THREAD_PER_CONNECTION : MHD_USE_AUTO;
     http->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, request_answer, http, MHD_OPTION_EXTERNAL_LOGGER,
-        daemon_says, http, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_URI_LOG_CALLBACK, request_begins, http,
+        flags, 0, client_admit, http, request_answer, http,
+        MHD_OPTION_EXTERNAL_LOGGER, daemon_says, http, MHD_OPTION_LISTEN_SOCKET,
+        fd, MHD_OPTION_URI_LOG_CALLBACK, request_begins, http,
         MHD_OPTION_NOTIFY_COMPLETED, request_ends, http,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+        MHD_OPTION_NOTIFY_CONNECTION, connection_notify, http,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)ALQI_CLI_HTTP_PLACES,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENT_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
@@ -455,6 +570,8 @@ alqi_cli_http_open(const struct alqi_cli_http_config *config)
     int fd;
 
     http->config = *config;
+    alqi_cli_http_places_init(&http->places);
+    pthread_mutex_init(&http->says, NULL);
     http->last_ns = alqi_plat_mono_ns_sigsafe();
     if (!token_make(http))
         goto fail_token;
@@ -521,7 +638,8 @@ is_idle(const struct alqi_cli_http *http)
            http->config.idle_s * UINT64_C(1000000000);
 }
 
-/* Looks every TICK_MS: an idle server has no event to wait for. */
+/* Looks every TICK_MS: neither an idle server nor a silent client is an event.
+ */
 enum alqi_cli_http_end
 alqi_cli_http_wait(struct alqi_cli_http *http)
 {
@@ -530,6 +648,7 @@ alqi_cli_http_wait(struct alqi_cli_http *http)
     for (;;) {
         if (sigtimedwait(&http->signals, NULL, &tick) > 0)
             return ALQI_CLI_HTTP_SIGNAL;
+        alqi_cli_http_places_expire(&http->places);
         if (is_stopping(http, 0))
             return ALQI_CLI_HTTP_STOPPED;
         if (is_idle(http))

@@ -8,7 +8,9 @@
  *
  * One thread answers one request after the other; with is_parallel each
  * connection has its own, and the handler is called by several at a time.
- * Requests, connections and their rest without a word are bounded. */
+ * Requests and connections are bounded, and so is the time that a client may be
+ * silent: alqi_cli_http_wait() sees to that.  Answers are compressed for
+ * clients that take gzip. */
 #ifndef ALQI_CLI_TOOL_HTTP_H
 #define ALQI_CLI_TOOL_HTTP_H
 
@@ -49,6 +51,7 @@ struct alqi_cli_http_config {
     const char *verb; /* stands in front of messages                    */
     uint16_t port;    /* 0: any that is free                            */
     bool has_token;   /* the address has a random word */
+    bool is_private;  /* connections of other users, but root's, are refused */
     bool is_parallel; /* each connection has a thread */
     bool takes_post;  /* what is posted, to 1 MiB, is thrown away */
     unsigned idle_s;  /* ends after so long without a request; 0: never  */

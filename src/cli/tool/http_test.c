@@ -11,8 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 
@@ -461,6 +465,258 @@ says_when_its_port_is_taken(void **state)
     alqi_cli_http_drop(http);
 }
 
+/* ---- many clients, and silent ones ----------------------------------------
+ */
+
+static void *
+wait_for_end(void *arg)
+{
+    return (void *)(uintptr_t)alqi_cli_http_wait(arg);
+}
+
+/* A server whose main thread waits, as a command's does. */
+static struct alqi_cli_http *
+serve_begin(const struct alqi_cli_http_config *config, pthread_t *thread)
+{
+    struct alqi_cli_http *http = alqi_cli_http_open(config);
+
+    assert_non_null(http);
+    assert_int_equal(pthread_create(thread, NULL, wait_for_end, http), 0);
+    return http;
+}
+
+static void
+serve_end(struct alqi_cli_http *http, pthread_t thread)
+{
+    void *end;
+
+    alqi_cli_http_stop(http);
+    pthread_join(thread, &end);
+    assert_int_equal((uintptr_t)end, ALQI_CLI_HTTP_STOPPED);
+    alqi_cli_http_drop(http);
+}
+
+/* Nothing within so many seconds is a failed read. */
+static void
+patience_set(int fd, int s)
+{
+    struct timeval t = {.tv_sec = s};
+
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t), 0);
+}
+
+static void
+files_allow(unsigned n)
+{
+    struct rlimit l;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &l), 0);
+    if (l.rlim_cur >= n)
+        return;
+    l.rlim_cur = n;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &l), 0);
+}
+
+/* More of them than there are places.  A minute, as it was, is what a client of
+ * half of the time would not wait for. */
+static void
+half_sent_heads_hold_up_nobody(void **state)
+{
+    enum { N = 300, PATIENCE_S = 30 };
+    static int fds[N];
+    _Atomic unsigned n_handled = 0;
+    struct alqi_cli_http_config config = {.verb = "test",
+                                          .is_private = true,
+                                          .answer = answer_echo,
+                                          .arg = (void *)&n_handled};
+    char *reply = malloc(REPLY_BYTES);
+    pthread_t thread;
+
+    (void)state;
+    files_allow(1000);
+    for (int is_parallel = 0; is_parallel < 2; is_parallel++) {
+        struct alqi_cli_http *http;
+        int fd;
+
+        config.is_parallel = is_parallel;
+        http = serve_begin(&config, &thread);
+        for (int i = 0; i < N; i++) {
+            fds[i] = dial(http);
+            dprintf(fds[i], "GET / HTTP/1.1\r\nHost: ");
+        }
+        fd = dial(http);
+        patience_set(fd, PATIENCE_S);
+        dprintf(fd,
+                "GET / HTTP/1.1\r\nHost: localhost:%u\r\n"
+                "Connection: close\r\n\r\n",
+                port_of(http));
+        assert_int_equal(receive(fd, reply), 200);
+        for (int i = 0; i < N; i++)
+            close(fds[i]);
+        serve_end(http, thread);
+    }
+    assert_int_equal(n_handled, 2);
+    free(reply);
+}
+
+/* A byte now and then is no request. */
+static void
+head_that_drips_is_ended(void **state)
+{
+    _Atomic unsigned n_handled = 0;
+    struct alqi_cli_http_config config = {
+        .verb = "test", .answer = answer_echo, .arg = (void *)&n_handled};
+    pthread_t thread;
+    struct alqi_cli_http *http = serve_begin(&config, &thread);
+    int fd = dial(http), n = 0;
+    char byte;
+
+    (void)state;
+    dprintf(fd, "GET / HTTP/1.1\r\nX: ");
+    while (n < 600 && send(fd, "x", 1, MSG_NOSIGNAL) == 1 &&
+           recv(fd, &byte, 1, MSG_DONTWAIT) < 0) {
+        usleep(100000);
+        n++;
+    }
+    assert_true(n > 10 && n < 600);
+    close(fd);
+    serve_end(http, thread);
+    assert_int_equal(n_handled, 0);
+}
+
+static void
+thousand_at_once_are_answered(void **state)
+{
+    enum { N = 1000, PATIENCE_S = 30 };
+    static int fds[N];
+    _Atomic unsigned n_handled = 0;
+    struct alqi_cli_http_config config = {.verb = "test",
+                                          .is_private = true,
+                                          .answer = answer_echo,
+                                          .arg = (void *)&n_handled};
+    pthread_t thread;
+    struct alqi_cli_http *http = serve_begin(&config, &thread);
+    char *reply = malloc(REPLY_BYTES);
+
+    (void)state;
+    files_allow(2 * N);
+    for (int i = 0; i < N; i++) {
+        fds[i] = dial(http);
+        patience_set(fds[i], PATIENCE_S);
+        dprintf(fds[i],
+                "GET / HTTP/1.1\r\nHost: localhost:%u\r\n"
+                "Connection: close\r\n\r\n",
+                port_of(http));
+    }
+    for (int i = 0; i < N; i++)
+        assert_int_equal(receive(fds[i], reply), 200);
+    assert_int_equal(n_handled, N);
+    free(reply);
+    serve_end(http, thread);
+}
+
+/* Whether a process of that user is answered. */
+static bool
+is_answered_as(const struct alqi_cli_http *http, uid_t uid)
+{
+    char byte;
+    int status, fd;
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (setuid(uid) != 0)
+            _exit(2);
+        fd = dial(http);
+        patience_set(fd, 30);
+        dprintf(fd, "GET / HTTP/1.1\r\nHost: localhost:%u\r\n\r\n",
+                port_of(http));
+        _exit(read(fd, &byte, 1) == 1 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 0;
+}
+
+static void
+private_server_refuses_other_users(void **state)
+{
+    enum { NOBODY = 65534 };
+    _Atomic unsigned n_handled = 0;
+    struct alqi_cli_http_config config = {
+        .verb = "test", .answer = answer_echo, .arg = (void *)&n_handled};
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    for (int is_private = 0; is_private < 2; is_private++) {
+        struct alqi_cli_http *http;
+
+        config.is_private = is_private;
+        http = alqi_cli_http_open(&config);
+        assert_non_null(http);
+        assert_true(is_answered_as(http, 0));
+        assert_int_equal(is_answered_as(http, NOBODY), !is_private);
+        alqi_cli_http_drop(http);
+    }
+    assert_int_equal(n_handled, 3);
+}
+
+static void
+long_answers_are_compressed_for_those_who_ask(void **state)
+{
+    static const struct {
+        const char *accept, *path;
+        bool is_packed;
+    } rows[] = {
+        {"", "long", false},
+        {"Accept-Encoding: gzip, deflate, br\r\n", "long", true},
+        {"Accept-Encoding: br;q=1.0, gzip;q=0.8\r\n", "long", true},
+        {"Accept-Encoding: br\r\n", "long", false},
+        {"Accept-Encoding: gzip;q=0\r\n", "long", false},
+        {"Accept-Encoding: gzip\r\n", "short", false},
+    };
+    _Atomic unsigned n_handled = 0;
+    struct alqi_cli_http_config config = {
+        .verb = "test", .answer = answer_echo, .arg = (void *)&n_handled};
+    struct alqi_cli_http *http = alqi_cli_http_open(&config);
+    char *reply = malloc(REPLY_BYTES), *wanted = malloc(REPLY_BYTES);
+    uint8_t *text = malloc(REPLY_BYTES);
+
+    (void)state;
+    assert_non_null(http);
+    snprintf(wanted, REPLY_BYTES, "path=/%04000d query= k=(none)\n", 7);
+    for (size_t i = 0; i < ALQI_COUNT_OF(rows); i++) {
+        bool is_long = strcmp(rows[i].path, "long") == 0;
+        int fd = dial(http);
+        z_stream z = {.next_out = text, .avail_out = REPLY_BYTES - 1};
+
+        dprintf(fd,
+                "GET /%0*d HTTP/1.1\r\nHost: localhost:%u\r\n%s"
+                "Connection: close\r\n\r\n",
+                is_long ? 4000 : 4, 7, port_of(http), rows[i].accept);
+        z.avail_in = REPLY_BYTES - 1;
+        assert_int_equal(receive(fd, reply), 200);
+        assert_non_null(strstr(reply, "Vary: Accept-Encoding\r\n"));
+        assert_int_equal(strstr(reply, "Content-Encoding: gzip\r\n") != NULL,
+                         rows[i].is_packed);
+        z.next_in = (uint8_t *)strstr(reply, "\r\n\r\n") + 4;
+        if (rows[i].is_packed) {
+            assert_int_equal(inflateInit2(&z, MAX_WBITS + 16), Z_OK);
+            assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+            inflateEnd(&z);
+            *z.next_out = '\0';
+            assert_string_equal((char *)text, wanted);
+        } else if (is_long) {
+            assert_string_equal((char *)z.next_in, wanted);
+        }
+    }
+    free(text);
+    free(wanted);
+    free(reply);
+    alqi_cli_http_drop(http);
+}
+
 int
 main(void)
 {
@@ -474,6 +730,11 @@ main(void)
         cmocka_unit_test(answers_beside_one_that_waits),
         cmocka_unit_test(ends_for_a_reason),
         cmocka_unit_test(says_when_its_port_is_taken),
+        cmocka_unit_test(half_sent_heads_hold_up_nobody),
+        cmocka_unit_test(head_that_drips_is_ended),
+        cmocka_unit_test(thousand_at_once_are_answered),
+        cmocka_unit_test(private_server_refuses_other_users),
+        cmocka_unit_test(long_answers_are_compressed_for_those_who_ask),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,6 +128,7 @@ serve(struct view *v)
         .verb = "view",
         .port = (uint16_t)v->port,
         .has_token = true,
+        .is_private = true,
         .idle_s = (unsigned)v->idle_s,
         .answer = answer,
         .arg = v,
