@@ -133,8 +133,8 @@ is_excused(struct alqi_limit_thread *t, const struct alqi_limit_frame *f)
     return status == ALQ_OK;
 }
 
-/* Whether `words` more are within the grace; 0: a poll, which is in front of its
- * end.  So what asks_each_time asks for is never passed over. */
+/* Whether `words` more are within the grace; 0: a poll, which is in front of
+ * its end.  So what asks_each_time asks for is never passed over. */
 static bool
 is_quiet(const struct alqi_limit_thread *t, uint64_t now, uint64_t words)
 {

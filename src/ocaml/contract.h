@@ -296,9 +296,9 @@ void caml_ev_lifecycle(unsigned what, int64_t data);
 
 /* In bytecode alone: whether the word of code is that instruction.  The
  * interpreter's state is on the stack when it allocates: accumulator,
- * environment, and the address of the code behind the instruction.  When it runs
- * pending actions the address is that of the instruction that comes next, in
- * another word.  The stack's struct begins with its pointer. */
+ * environment, and the address of the code behind the instruction.  When it
+ * runs pending actions the address is that of the instruction that comes next,
+ * in another word.  The stack's struct begins with its pointer. */
 int caml_is_instruction(int32_t code, int32_t instruction)
     __attribute__((weak));
 enum {

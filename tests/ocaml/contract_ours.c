@@ -28,8 +28,7 @@ main(void)
     printf("loc_info %zu\n", sizeof(struct caml_loc_info));
     printf("loc_info.start %zu\n",
            offsetof(struct caml_loc_info, loc_start_lnum));
-    printf("perform %d, poptrap %d\n", ALQI_OCAML_PERFORM,
-           ALQI_OCAML_POPTRAP);
+    printf("perform %d, poptrap %d\n", ALQI_OCAML_PERFORM, ALQI_OCAML_POPTRAP);
     printf("frame_descr.data %zu\n", offsetof(struct caml_frame_descr, data));
     printf("frame_descr flags %d, of C %d\n", ALQI_OCAML_FRAME_FLAGS,
            ALQI_OCAML_FRAME_OF_C);
