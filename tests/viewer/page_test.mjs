@@ -355,6 +355,53 @@ test("by day and by night: as the system says, or as one chooses", async () => {
     await done();
 });
 
+/* What the time line's canvas shows. */
+const painted = (page) => page.evaluate(() =>
+    document.querySelector(".timeline canvas").toDataURL());
+
+test("the time line is drawn anew in the colours of the theme", async () => {
+    const fresh = {};
+    for (const colorScheme of ["light", "dark"]) {
+        const { page, done } = await at("", { colorScheme });
+        fresh[colorScheme] = await painted(page);
+        await done();
+    }
+    assert.notEqual(fresh.light, fresh.dark);
+    const { page, done } = await at("", { colorScheme: "dark" });
+    const becomes = async (theme) => {
+        for (let i = 0; i < 100 && await painted(page) !== fresh[theme]; i++)
+            await page.waitForTimeout(50);
+        assert.ok(await painted(page) === fresh[theme], theme);
+    };
+    await page.emulateMedia({ colorScheme: "light" });
+    await becomes("light");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await becomes("dark");
+    for (const [name, theme] of [["as the system", "light"],
+                                 ["light", "dark"]]) {
+        await page.getByRole("button", { name: `Theme: ${name}` }).click();
+        await becomes(theme);
+    }
+    await done();
+});
+
+test("the tab of the view is in sight on a phone", async () => {
+    const viewport = { width: 360, height: 800 };
+    const isInSight = (page) => page.waitForFunction(() => {
+        const tab = document.querySelector(".tabs a[aria-current]")
+            .getBoundingClientRect();
+        return tab.left >= 0 && tab.right <= innerWidth;
+    });
+    const { page, done } = await at("#view=trace", { viewport });
+    await isInSight(page);
+    for (const key of ["1", "9", "5"]) {
+        await page.keyboard.press(key);
+        await settled(page);
+        await isInSight(page);
+    }
+    await done();
+});
+
 const fits = (page, width) => page.waitForFunction((most) =>
     document.documentElement.scrollWidth <= most, width);
 
@@ -394,7 +441,7 @@ test("a trace of nothing, and of one sample", async () => {
 test("names that would be markup are text, long ones are cut", async () => {
     const names = ["<img src=x onerror=alert(1)>", "</script><b>b",
                    "a\u202eb", "\"'><svg/onload=alert(2)>"];
-    const long = "very_".repeat(819) + "l";
+    const long = "very_".repeat(400) + "::operator[]";
     const t = new TraceFile({ program: "<i>program</i>" });
     for (const name of [...names, long])
         t.alloc(100, [{ name: "main", file: "<u>.c" }, { name }]);
@@ -413,6 +460,9 @@ test("names that would be markup are text, long ones are cut", async () => {
                 assert.ok(text.includes(name.replace("\u202e", "???")), name);
             assert.ok(text.includes("very_very_"));
             assert.ok(!text.includes(long), "cut");
+            assert.ok(text.includes("very_::operator[]"), "the end");
+            assert.equal(await page.locator(".code[title]")
+                .getAttribute("title"), long, "whole on hover");
         }
         await page.setViewportSize({ width: 360, height: 800 });
         await fits(page, 360);

@@ -1,6 +1,7 @@
 /* app.tsx -- the page: what was recorded, when, which part of it, and a view */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from
+    "preact/hooks";
 import type { Info, TraceInfo } from "./answers";
 import { useAnswer } from "./ask";
 import { DiffView } from "./diff";
@@ -19,7 +20,7 @@ import { SitesView } from "./sites";
 import type { Params } from "./state";
 import { VIEWS, go, linkTo, one, useParams, viewOf } from "./state";
 import type { Choice } from "./theme";
-import { choice, choose, useTheme } from "./theme";
+import { choice, choose } from "./theme";
 import { TimelinePanel } from "./timeline";
 import { TraceView } from "./trace";
 import { TreeView } from "./tree";
@@ -78,7 +79,17 @@ function Tabs(props: { params: Params }) {
             go({ q: text, offset: undefined }, "replace"), TYPING_MS);
         return () => clearTimeout(timer);
     }, [text]);
-    return <nav class="tabs" aria-label="Views"><ul>
+    /* Where the tabs do not fit, the list alone is moved, never the page. */
+    const list = useRef<HTMLUListElement>(null);
+    useLayoutEffect(() => {
+        const ul = list.current;
+        const tab = ul?.querySelector<HTMLElement>("[aria-current]");
+        if (!ul || !tab) return;
+        const left = tab.offsetLeft - ul.offsetLeft;
+        ul.scrollLeft = Math.min(left, Math.max(ul.scrollLeft,
+            left + tab.offsetWidth - ul.clientWidth));
+    }, [view]);
+    return <nav class="tabs" aria-label="Views"><ul ref={list}>
         {VIEWS.map(([name, title], i) => <li key={name}>
             <a href={linkTo({ view: name })} title={`key ${i + 1}`}
                 aria-current={name === view ? "page" : undefined}
@@ -129,7 +140,6 @@ function PickedBar() {
 
 export function App() {
     const params = useParams();
-    useTheme();
     const { answer: info, error } = useAnswer<Info>("info", "");
     const trace = info?.traces[Number(one(params, "t") ?? "0")] ??
         info?.traces[0];

@@ -177,9 +177,11 @@ export const clean = (text: string) =>
 export const nameOf = (f: Func | undefined) =>
     clean(f?.name || "[unknown]");
 
+/* The end of a name tells more than its middle. */
 export function cutName(text: string): string {
+    const head = Math.floor((NAME_MOST - 1) / 2);
     return text.length <= NAME_MOST ? text
-        : text.slice(0, NAME_MOST - 1) + "…";
+        : text.slice(0, head) + "…" + text.slice(head + 1 - NAME_MOST);
 }
 
 export const fileOf = (path: string) =>
@@ -195,10 +197,11 @@ export function placeOf(f: Func | undefined, line?: number): string {
 
 export function Name(props: { fn: Func | undefined; line?: number;
                               q?: string }) {
-    const name = cutName(nameOf(props.fn));
+    const whole = nameOf(props.fn);
+    const name = cutName(whole);
     const place = placeOf(props.fn, props.line);
     return <span class="name">
-        <bdi class="code" title={name.length > 60 ? name : undefined}><Marked text={name} q={props.q ?? ""} /></bdi>
+        <bdi class="code" title={whole.length > 60 ? whole : undefined}><Marked text={name} q={props.q ?? ""} /></bdi>
         {place && <span class="place">{cutName(place)}</span>}
     </span>;
 }

@@ -1,9 +1,11 @@
 /* theme.ts -- by day, by night, or as the system says
  *
+ * The document has its theme before anything is drawn in it: canvases read the
+ * colours of the style sheet.
+ *
  * The choice is kept where the browser lets a page keep something, which a
  * file opened from disk may not. */
 
-import { useEffect } from "preact/hooks";
 import type { Theme } from "./colours";
 import { store } from "./store";
 
@@ -22,26 +24,30 @@ function kept(): Choice {
 }
 
 export const choice = store<Choice>(kept());
-const system = store<Theme>(night.matches ? "dark" : "light");
-night.addEventListener("change", () =>
-    system.set(night.matches ? "dark" : "light"));
 
-export function choose(theme: Choice) {
-    choice.set(theme);
+const wanted = (): Theme => {
+    const wish = choice.get();
+    return wish !== "auto" ? wish : night.matches ? "dark" : "light";
+};
+const theme = store<Theme>(wanted());
+
+function apply() {
+    document.documentElement.dataset["theme"] = wanted();
+    theme.set(wanted());
+}
+
+apply();
+night.addEventListener("change", apply);
+
+export function choose(wish: Choice) {
+    choice.set(wish);
+    apply();
     try {
-        if (theme === "auto") localStorage.removeItem(KEY);
-        else localStorage.setItem(KEY, theme);
+        if (wish === "auto") localStorage.removeItem(KEY);
+        else localStorage.setItem(KEY, wish);
     } catch {
         /* then it lasts as long as the page does */
     }
 }
 
-export function useTheme(): Theme {
-    const wish = choice.use();
-    const said = system.use();
-    const theme = wish === "auto" ? said : wish;
-    useEffect(() => {
-        document.documentElement.dataset["theme"] = theme;
-    }, [theme]);
-    return theme;
-}
+export const useTheme = theme.use;
