@@ -22,12 +22,15 @@ enum { ALQI_ATTACH_TEXT_BYTES = 4096 };
  * goes on until it is told to end. */
 #define ALQI_ATTACH_NOBODY INT32_MAX
 
-/* .state.attach */
+/* .state.attach
+ *
+ * Words that nothing else is: while the linker maps the library the structure's
+ * place shows bytes of the file. */
 enum alqi_attach_state {
-    ALQI_ATTACH_ABSENT,
-    ALQI_ATTACH_IDLE,
-    ALQI_ATTACH_ATTACHED,
-    ALQI_ATTACH_ENDING
+    ALQI_ATTACH_ABSENT = 0, /* or any other word */
+    ALQI_ATTACH_IDLE = 0x61d31e0b,
+    ALQI_ATTACH_ATTACHED = 0x61d3a77c,
+    ALQI_ATTACH_ENDING = 0x61d3e2d5
 };
 
 /* The library alone writes; the calls do, one at a time. */

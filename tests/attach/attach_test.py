@@ -11,6 +11,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import time
 import unittest
 
@@ -262,6 +263,30 @@ class Attach(common.Case):
             time.sleep(0.05)
         self.assertEqual(set(glob.glob("/tmp/.aliquot-raw*")), before)
         program.end()
+
+    def test_half_mapped(self):
+        """A library that the linker has only begun to map is not called: its
+        place shows bytes of the file, as in a process that maps it as data."""
+        program = subprocess.Popen(
+            [sys.executable, "-c", "import mmap, sys\n"
+             "f = open(sys.argv[1], 'rb')\n"
+             "m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)\n"
+             "print('mapped', flush=True)\n"
+             "while sys.stdin.readline() != '': print('alive', flush=True)\n",
+             os.environ["PRELOAD"]],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(program.stdout.close)
+        self.addCleanup(program.kill)
+        self.assertEqual(program.stdout.readline(), "mapped\n")
+        for command in ("record", "start"):
+            result = common.run(command, "-p", str(program.pid))
+            self.assertNotEqual(result.returncode, 0)
+            self.assertRegex(result.stderr, "from its start|no socket|control")
+            program.stdin.write("\n")
+            program.stdin.flush()
+            self.assertEqual(program.stdout.readline(), "alive\n")
+        program.stdin.close()
+        self.assertEqual(program.wait(), 0)
 
     def test_snapshot(self):
         program = self.program()

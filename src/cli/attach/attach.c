@@ -155,6 +155,8 @@ call_give(struct alqi_cli_attach *a, uintptr_t function, const char *argument)
 
 /* ---- what the library tells ---------------------------------------------- */
 
+/* Reads the structure.  A state that is none is ABSENT: the library may be
+ * mapped in part. */
 static bool
 told_read(const struct alqi_cli_attach *a, struct alqi_attach_told *told)
 {
@@ -162,6 +164,10 @@ told_read(const struct alqi_cli_attach *a, struct alqi_attach_told *told)
         !alqi_plat_memory_read(a->target.pid, a->told, told, sizeof *told))
         return false;
     told->text[sizeof told->text - 1] = '\0'; /* whatever is there */
+    if (told->state != ALQI_ATTACH_IDLE &&
+        told->state != ALQI_ATTACH_ATTACHED &&
+        told->state != ALQI_ATTACH_ENDING)
+        told->state = ALQI_ATTACH_ABSENT;
     return true;
 }
 
