@@ -31,6 +31,12 @@ bool alqi_plat_prologue_copy(const uint8_t *from, size_t n_bytes,
                              uintptr_t to_address,
                              struct alqi_plat_copied *copied);
 
+/* Whether the first bytes of a function may become a jump: nothing behind them
+ * branches to them, not even to the start, where a loop's registers are no
+ * arguments.  NULL: they may; else why not, a constant text. */
+const char *alqi_plat_prologue_check(const uint8_t *function, size_t n_bytes,
+                                     size_t n_first);
+
 /* Bytes at the start of a function that stay: what an indirect branch may have
  * to find. */
 size_t alqi_plat_prologue_marker(const uint8_t *from);

@@ -182,10 +182,46 @@ jumps_reach_two_gigabytes(void **state)
         alqi_plat_prologue_marker((const uint8_t *)"\xf3\x0f\x7e\xfa\x55"), 0);
 }
 
+static const char *
+checked(const char *bytes, size_t n, size_t n_first)
+{
+    return alqi_plat_prologue_check((const uint8_t *)bytes, n, n_first);
+}
+
+#define CHECKED(bytes, n_first) checked(bytes, sizeof(bytes) - 1, n_first)
+#define ENTERED(bytes, n_first)                                                \
+    assert_non_null(strstr(CHECKED(bytes, n_first), "branches into its "       \
+                                                    "first"))
+
+static void
+functions_that_loop_to_their_start_are_refused(void **state)
+{
+    (void)state;
+    /* xor; 1: inc; cmp $3; jne 1b; ret */
+    ENTERED("\x31\xc0\xff\xc0\x90\x83\xf8\x03\x75\xf8\xc3", 5);
+    /* mov $1; xchg (%rdi); test; jne to the start; ret: a spin lock */
+    ENTERED("\xb8\x01\x00\x00\x00\x87\x07\x85\xc0\x75\xf5\xc3", 5);
+    /* behind a lock, a call, vectors: jmp of 32 bits to the third byte */
+    ENTERED("\x55\x48\x89\xe5\x90\xf0\x0f\xb1\x17\xe8\x00\x00\x00\x00"
+            "\xc5\xf8\x77\x62\xf1\x7c\x48\x10\x07\xe9\xe7\xff\xff\xff",
+            5);
+    /* jne of 32 bits to the start */
+    ENTERED("\x55\x48\x89\xe5\x53\x0f\x85\xf5\xff\xff\xff\xc3", 5);
+    /* To what is behind the first bytes, out of the function, or by a call: */
+    assert_null(CHECKED("\x55\x48\x89\xe5\x53\xff\xc0\x75\xfc\xc3", 5));
+    assert_null(CHECKED("\x55\x48\x89\xe5\x53\xe9\xf0\xff\xff\xff", 5));
+    assert_null(CHECKED("\x55\x48\x89\xe5\x53\xe8\xf6\xff\xff\xff\xc3", 5));
+    /* Not known, and cut off. */
+    assert_non_null(CHECKED("\x55\x48\x89\xe5\x53\x06\xc3", 5));
+    assert_non_null(CHECKED("\x55\x48\x89\xe5\x53\x0f\x85\xf5", 5));
+    assert_null(CHECKED("\x55\x48\x89\xe5\x53", 5));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions_that_loop_to_their_start_are_refused),
         cmocka_unit_test(lengths_are_known),
         cmocka_unit_test(what_is_relative_moves),
         cmocka_unit_test(what_cannot_move_is_refused),

@@ -375,26 +375,40 @@ untrack(void *block)
     return may_free;
 }
 
+static void
+entry_end(struct alqi_preload_thread *thread, void *block)
+{
+    bool ok;
+    struct alqi_memprof_entry *taken =
+        alqi_memprof_realloc_begin(&thread->memprof, block, &ok);
+
+    if (taken != NULL)
+        alqi_memprof_realloc_done(&thread->memprof, taken);
+}
+
+/* By the orphan's state where the thread has none: it has allocated nothing, or
+ * is ending. */
 void
 alqi_preload_untrack(void *block)
 {
     struct alqi_preload_thread *thread = alqi_preload_hot.thread;
-    struct alqi_memprof_entry *taken;
     int saved = errno;
-    int64_t left;
-    bool ok;
 
     if (ALQI_UNLIKELY(alqi_preload_is_fork_unprepared()))
         thread = alqi_preload_fork_child_unprepared();
     if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         alqi_preload_exact_free(block);
-    if (thread == NULL)
-        return; /* an ending thread: the entry stays until the address is met */
-    left = alqi_preload_park(thread);
-    taken = alqi_memprof_realloc_begin(&thread->memprof, block, &ok);
-    if (taken != NULL)
-        alqi_memprof_realloc_done(&thread->memprof, taken);
-    alqi_preload_unpark(thread, left);
+    if (ALQI_LIKELY(thread != NULL)) {
+        int64_t left = alqi_preload_park(thread);
+
+        entry_end(thread, block);
+        alqi_preload_unpark(thread, left);
+    } else {
+        thread = alqi_preload_orphan_lock();
+        if (thread != NULL)
+            entry_end(thread, block);
+        alqi_preload_orphan_unlock(thread);
+    }
     errno = saved;
 }
 

@@ -229,22 +229,43 @@ realloc_tracked(struct alqi_preload_thread *thread, uintptr_t a, uintptr_t b,
     return block;
 }
 
+/* The thread's state, made if this is its first call, to move a block by: it
+ * stays within.  NULL: it can get none. */
+static struct alqi_preload_thread *
+state_within(void)
+{
+    struct alqi_preload_hot *hot = &alqi_preload_hot;
+    struct alqi_preload_thread *thread = hot->thread;
+
+    if (ALQI_UNLIKELY(alqi_preload_is_fork_unprepared()))
+        thread = alqi_preload_fork_child_unprepared();
+    if (ALQI_LIKELY(thread != NULL))
+        return thread;
+    thread = alqi_preload_thread_attach();
+    if (!is_parked()) { /* it has a countdown now */
+        hot->own_left_words = hot->left_words;
+        hot->left_words = ALQI_PARKED;
+    }
+    return thread;
+}
+
 /* The thread is within; its block may be tracked. */
 static ALQI_NOINLINE uintptr_t
 realloc_slow(uintptr_t a, uintptr_t b, uintptr_t c,
              const struct alqi_preload_own_entry *e)
 {
-    struct alqi_preload_thread *thread = alqi_preload_hot.thread;
+    struct alqi_preload_thread *thread = state_within();
+    uintptr_t block;
 
-    if (ALQI_UNLIKELY(alqi_preload_is_fork_unprepared()))
-        thread = alqi_preload_fork_child_unprepared();
     if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
         return realloc_exact(thread, a, b, c, e);
     if (thread != NULL)
         return realloc_tracked(thread, a, b, c, e);
-    a = e->real(a, b, c); /* the thread has no state to move the block by */
+    alqi_preload_untrack((void *)a); /* one life ends, another may begin */
+    block = e->real(a, b, c);
     leave();
-    return a;
+    tried(block, b);
+    return block;
 }
 
 static uintptr_t

@@ -100,6 +100,10 @@ code_write(struct code *code, struct alqi_preload_own_entry *e,
         *why = copied.why;
         return false;
     }
+    *why = alqi_plat_prologue_check((const uint8_t *)e->at, e->n_bytes,
+                                    marker + copied.n_from);
+    if (*why != NULL)
+        return false;
     at += copied.n_to;
     *why = "it is too far from free memory";
     if (!alqi_plat_jump_put(at, (uintptr_t)at, (uintptr_t)from + copied.n_from))
@@ -110,7 +114,8 @@ code_write(struct code *code, struct alqi_preload_own_entry *e,
 }
 
 /* Writes into the program's code (.inv.still), which may have a memcpy of its
- * own on the very page. */
+ * own on the very page.  The page may be executed all the time: a system that
+ * forbids that to what was written says so before anything is. */
 static bool
 text_write(uintptr_t at, const uint8_t bytes[ALQI_PLAT_JUMP_BYTES])
 {
@@ -119,7 +124,8 @@ text_write(uintptr_t at, const uint8_t bytes[ALQI_PLAT_JUMP_BYTES])
         (at + ALQI_PLAT_JUMP_BYTES - page + PAGE - 1) & ~(PAGE - 1);
     volatile uint8_t *to = (uint8_t *)at;
 
-    if (mprotect((void *)page, n_bytes, PROT_READ | PROT_WRITE) != 0)
+    if (mprotect((void *)page, n_bytes, PROT_READ | PROT_WRITE | PROT_EXEC) !=
+        0)
         return false;
     for (unsigned i = 0; i < ALQI_PLAT_JUMP_BYTES; i++)
         to[i] = bytes[i];

@@ -137,8 +137,12 @@ realloc_tracked(const struct alqi_python_allocator *a, void *block, size_t size)
 
     if (ALQI_UNLIKELY(alqi_preload_is_fork_unprepared()))
         thread = alqi_preload_fork_child_unprepared();
-    if (thread == NULL) /* it has no state to move the block by */
+    if (thread == NULL) /* its first call */
+        thread = alqi_preload_thread_attach();
+    if (thread == NULL) { /* one life ends, another may begin */
+        alqi_preload_untrack(block);
         return a->realloc(a->ctx, block, size);
+    }
     left = alqi_preload_park(thread);
     taken = alqi_memprof_realloc_begin(&thread->memprof, block, &ok);
     p = a->realloc(a->ctx, block, size);

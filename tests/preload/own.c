@@ -2,9 +2,11 @@
  *
  *   PREFIX   what its functions begin with: own_, je_, or nothing
  *   REFUSED  free begins with a call, which cannot be moved
+ *   LOOPED   free begins with a loop, whose first instruction a jump would hide
  *
  * Its functions call each other, as those of real ones do; the program makes
- * 1000 blocks in each way and frees half of them. */
+ * 1000 blocks in each way and frees half of them.  Threads that have allocated
+ * nothing reallocate and free. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -70,6 +72,13 @@ F(free)(void *p)
 #ifdef REFUSED
     __asm__ volatile("call 1f\n1: pop %%rax" : : : "rax", "memory");
 #endif
+#ifdef LOOPED
+    __asm__ volatile("xor %%eax, %%eax\n1: inc %%eax\n"
+                     "cmp $3, %%eax\njne 1b"
+                     :
+                     :
+                     : "rax", "cc");
+#endif
     if (p != NULL)
         count();
 }
@@ -114,11 +123,12 @@ by_malloc(void)
         block[i] = F(malloc)(100);
 }
 
-__attribute__((noinline)) static void
-by_realloc(void)
+__attribute__((noinline)) static void *
+by_realloc(void *unused)
 {
     for (int i = 0; i < N; i++)
         block[i] = F(realloc)(block[i], 200);
+    return unused;
 }
 
 __attribute__((noinline)) static void
@@ -138,6 +148,14 @@ by_memalign(void)
 }
 
 static void *
+free_half(void *unused)
+{
+    for (int i = 0; i < N; i += 2)
+        F(free)(block[i]);
+    return unused;
+}
+
+static void *
 run(void *unused)
 {
     void *mine[N];
@@ -149,17 +167,25 @@ run(void *unused)
     return unused;
 }
 
+static void
+in_thread(void *(*call)(void *))
+{
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, call, NULL);
+    pthread_join(thread, NULL);
+}
+
 int
 main(void)
 {
     pthread_t thread[THREADS];
 
     by_malloc();
-    by_realloc(); /* those of by_malloc are gone, these stay */
+    in_thread(by_realloc); /* those of by_malloc are gone, these stay */
     by_calloc();
     by_memalign(); /* those of by_calloc are gone */
-    for (int i = 0; i < N; i += 2)
-        F(free)(block[i]);
+    in_thread(free_half);
     F(free)(NULL);
     for (int i = 0; i < THREADS; i++)
         pthread_create(&thread[i], NULL, run, NULL);

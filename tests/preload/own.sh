@@ -62,6 +62,11 @@ record "$test"/own_je --exact --allocator=none
 equal "none" "$(figures by_malloc)" "0 0 0 0"
 record "$test"/own_refused --exact
 equal "refused" "$(figures by_malloc)" "0 0 0 0"
+record "$test"/own_looped --exact
+equal "looped" "$(figures by_malloc)" "0 0 0 0"
+contains "looped: which" "$(cat said)" \
+    "is not recorded: je_free: it branches into its first instructions"
+record "$test"/own_refused --exact
 contains "refused: which" "$(cat said)" \
     "is not recorded: je_free: it begins with an instruction that cannot be moved"
 

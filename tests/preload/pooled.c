@@ -1,9 +1,10 @@
 /* pooled.c -- blocks of pools whose number and bytes are known
  *
  *   pooled N   N blocks of 100 bytes into the pool "first", of which a third is
- *              freed; all of 200 bytes into "second", which is reset; chunks
- *              come from malloc and mmap and go back; threads share a pool; a
- *              forked child goes on with it
+ *              freed, by a thread that has allocated nothing; all of 200 bytes
+ *              into "second", which is reset; chunks come from malloc and mmap
+ *              and go back; threads share a pool; a forked child goes on with
+ *              it
  *
  * Prints "yes" if the recorder is there. */
 #include <pthread.h>
@@ -52,6 +53,14 @@ chunk_give(char *chunk)
     alq_pool_chunk_begin();
     free(chunk);
     alq_pool_chunk_end();
+}
+
+static void *
+free_third(void *chunk)
+{
+    for (size_t i = 0; i < n; i += 3)
+        alq_pool_freed(&first, (char *)chunk + i * 100);
+    return NULL;
 }
 
 static void *
@@ -118,6 +127,7 @@ forked(char *chunk)
 int
 main(int argc, char **argv)
 {
+    pthread_t thread;
     char *chunk;
 
     n = argc > 1 ? (size_t)atol(argv[1]) : 1000;
@@ -125,8 +135,8 @@ main(int argc, char **argv)
     fflush(stdout);
     chunk = chunk_take(n * 100);
     take(&first, chunk, 100);
-    for (size_t i = 0; i < n; i += 3)
-        alq_pool_freed(&first, chunk + i * 100);
+    pthread_create(&thread, NULL, free_third, chunk);
+    pthread_join(thread, NULL);
     mapped();
     threads();
     forked(chunk);
