@@ -30,4 +30,7 @@
 #define ALQI_DEFAULT_MAX_MEMORY_BYTES                                          \
     (ALQI_DEFAULT_MAX_MEMORY_MIB * 1024.0 * 1024)
 
+/* Prefixes of allocators that can be asked for, and bytes of one. */
+enum { ALQI_ALLOCATORS_MAX = 8, ALQI_ALLOCATOR_BYTES_MAX = 48 };
+
 #endif

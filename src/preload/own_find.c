@@ -22,7 +22,7 @@
 #include "plat/process.h"
 #include "preload/own.h"
 
-enum { ENTRIES_MAX = 128, PREFIXES_MAX = 12, NAME_BYTES_MAX = 64 };
+enum { ENTRIES_MAX = 128 };
 
 /* What comes behind a prefix. */
 static const struct {
@@ -88,8 +88,10 @@ static const struct {
 
 static const char *const known[] = {"", "je_", "_rjem_", "mi_", "tc_"};
 
+enum { PREFIXES_MAX = ALQI_ALLOCATORS_MAX + ALQI_COUNT_OF(known) };
+
 struct prefix {
-    char text[NAME_BYTES_MAX];
+    char text[ALQI_ALLOCATOR_BYTES_MAX + 1];
     size_t n_text;
     bool is_asked; /* by the program's user */
     bool has_malloc, has_free, has_operators;
@@ -231,8 +233,6 @@ prefix_add(const char *text, size_t n, bool is_asked)
 {
     struct prefix *p = &prefixes[n_prefixes];
 
-    if (n_prefixes == PREFIXES_MAX || n >= sizeof p->text)
-        return;
     memcpy(p->text, text, n);
     p->text[n] = '\0';
     p->n_text = n;
@@ -240,6 +240,23 @@ prefix_add(const char *text, size_t n, bool is_asked)
     n_prefixes++;
     for (const char *c = n > 0 ? p->text : "mf"; *c != '\0'; c++)
         is_first[(unsigned char)*c] = true;
+}
+
+/* One that is asked for, or a message that it is left out. */
+static void
+asked_add(const char *text, size_t n)
+{
+    char message[120 + ALQI_ALLOCATOR_BYTES_MAX];
+
+    if (n <= ALQI_ALLOCATOR_BYTES_MAX && n_prefixes < ALQI_ALLOCATORS_MAX) {
+        prefix_add(text, n, true);
+        return;
+    }
+    snprintf(message, sizeof message,
+             "allocator=%.*s is left out: at most %d, of %d bytes each",
+             (int)(n < ALQI_ALLOCATOR_BYTES_MAX ? n : ALQI_ALLOCATOR_BYTES_MAX),
+             text, ALQI_ALLOCATORS_MAX, ALQI_ALLOCATOR_BYTES_MAX);
+    alqi_preload_log(message);
 }
 
 /* Those asked for come first. */
@@ -251,7 +268,7 @@ prefixes_fill(void)
     while (*text != '\0') {
         size_t n = strcspn(text, ":");
 
-        prefix_add(text, n, true);
+        asked_add(text, n);
         text += n + (text[n] == ':');
     }
     for (unsigned i = 0; i < ALQI_COUNT_OF(known); i++)

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "base/defaults.h"
 #include "control/server.h"
 #include "memprof/engine.h"
 #include "plat/plat.h"
@@ -334,10 +335,11 @@ struct alqi_preload_config {
     bool is_watching;      /* the attacher, by its number                     */
     size_t reserve_bytes;  /* mapped at the start, of file and memory; or 0 */
     uint64_t max_memory_bytes; /* of the exact mode's tables; 0: no cap */
-    char allocators[200];      /* prefixes, between colons; or "none" */
-    bool has_no_python;        /* no Python frames, no small blocks  */
-    bool has_native_python;    /* evaluator's frames stay, too       */
-    bool has_no_rss;           /* resident memory is not to be read */
+    /* prefixes, between colons; or "none" */
+    char allocators[ALQI_ALLOCATORS_MAX * (ALQI_ALLOCATOR_BYTES_MAX + 1)];
+    bool has_no_python;     /* no Python frames, no small blocks  */
+    bool has_native_python; /* evaluator's frames stay, too       */
+    bool has_no_rss;        /* resident memory is not to be read */
     bool has_probes;
     double probes_rate;                    /* samples per word */
     uint64_t limit_bytes[ALQI_RAW_LIMITS]; /* by kind; 0: none */

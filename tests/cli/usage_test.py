@@ -98,6 +98,11 @@ class Usage(common.Case):
             (["--seed="], 2, "a whole number below 2^64"),
             (["--depth=1.5"], 2, "a whole number from 1 to 4096"),
             (["--depth=4097"], 2, "a whole number from 1 to 4096"),
+            (["--allocator=" + "a" * 49], 2, "at most 48"),
+            (["--allocator=a,"], 2, "names of functions begin with"),
+            (["--allocator="], 2, "names of functions begin with"),
+            (["--allocator=x=y,z"], 2, "names of functions begin with"),
+            (["--allocator=" + ",".join("abcdefghi")], 2, "takes at most 8"),
         ]
         rows += [(["--rate=" + bad], 2, "a number above 0, and 1 at most")
                  for bad in BAD_RATES]

@@ -54,6 +54,12 @@ done
 record "$test"/own_malloc_linked --mmap --exact
 seen "malloc, mappings"
 
+got=$(LD_PRELOAD=$build/lib/libaliquot-preload.so \
+    ALIQUOT=allocator=a:b:c:d:e:f:g:h:i_,out=it.alqraw \
+    "$test"/own_named 2>&1 >/dev/null)
+contains "too many" "$got" "allocator=i_ is left out: at most 8"
+rm -f it.alqraw
+
 record "$test"/own_named --exact # nobody knows
 equal "not asked for" "$(figures by_malloc)" "0 0 0 0"
 record ./own_stripped --exact --allocator=own_

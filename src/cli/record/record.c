@@ -246,10 +246,40 @@ output_check(const struct alqi_cli_record_run *r)
     return false;
 }
 
+/* What --allocator names can be where functions begin.  -1, or the status to
+ * exit with. */
+static int
+allocators_check(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.";
+    unsigned n_prefixes = 0;
+    size_t n;
+
+    if (text == NULL)
+        return -1;
+    for (const char *at = text;; at += n + 1) {
+        n = strcspn(at, ",");
+        if (n == 0 || n > ALQI_ALLOCATOR_BYTES_MAX || strspn(at, letters) < n)
+            return alqi_cli_usage(
+                "record",
+                "record: --allocator=%.*s: that is not what names of functions "
+                "begin with: letters, digits, '_', '$' and '.', at most %d",
+                (int)(n < 100 ? n : 100), at, ALQI_ALLOCATOR_BYTES_MAX);
+        if (++n_prefixes > ALQI_ALLOCATORS_MAX)
+            return alqi_cli_usage("record",
+                                  "record: --allocator takes at most %d",
+                                  ALQI_ALLOCATORS_MAX);
+        if (at[n] == '\0')
+            return -1;
+    }
+}
+
 enum {
-    ALLOCATORS_BYTES = 220,
+    ALLOCATORS_BYTES =
+        ALQI_ALLOCATORS_MAX * (ALQI_ALLOCATOR_BYTES_MAX + 1) + 20,
     SETTINGS_BYTES = 2 * sizeof((struct alqi_cli_record_run *)NULL)->directory +
-                     PATH_MAX + 1000
+                     PATH_MAX + ALLOCATORS_BYTES + 1000
 };
 
 /* The text of ALIQUOT for the preload; out has SETTINGS_BYTES. */
@@ -517,6 +547,8 @@ alqi_cli_record(int argc, char **argv)
         return alqi_cli_usage("record", "record: standard output is the "
                                         "program's: name a file");
     status = limits_check(&r);
+    if (status < 0)
+        status = allocators_check(r.allocators);
     if (status >= 0)
         return status;
     if (!memtrace_honour(&r))
