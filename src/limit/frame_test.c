@@ -389,18 +389,26 @@ limit_under_a_mask_knows_nothing_of_outer_ones(void **state)
     assert_true(alqi_limit_close(&outer, ALQ_OK, NULL));
 }
 
+/* Opens a frame of 100 words, with a grace of 50, and allocates all of them. */
+static void
+grace_begin(struct alqi_limit_frame *f)
+{
+    struct alq_limits l = ALQ_LIMITS_NONE;
+
+    l.words = 100;
+    l.policy = ALQ_LIMIT_GRACE;
+    l.grace_words = 50;
+    assert_int_equal(alqi_limit_open(&h.t, f, &l, true), ALQ_OK);
+    assert_int_equal(allocate(100), ALQ_OK);
+}
+
 static void
 grace_is_given_after_each_failure(void **state)
 {
     struct alqi_limit_frame f = none();
-    struct alq_limits l = ALQ_LIMITS_NONE;
 
     (void)state;
-    l.words = 100;
-    l.policy = ALQ_LIMIT_GRACE;
-    l.grace_words = 50;
-    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
-    assert_int_equal(allocate(100), ALQ_OK);
+    grace_begin(&f);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(allocate(1), ALQ_ELIMIT);
         for (int j = 0; j < 50; j++)
@@ -416,14 +424,9 @@ static void
 poll_fails_where_grace_ends(void **state)
 {
     struct alqi_limit_frame f = none();
-    struct alq_limits l = ALQ_LIMITS_NONE;
 
     (void)state;
-    l.words = 100;
-    l.policy = ALQ_LIMIT_GRACE;
-    l.grace_words = 50;
-    assert_int_equal(alqi_limit_open(&h.t, &f, &l, true), ALQ_OK);
-    assert_int_equal(allocate(100), ALQ_OK);
+    grace_begin(&f);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(allocate(1), ALQ_ELIMIT);
         assert_int_equal(allocate(49), ALQ_OK);

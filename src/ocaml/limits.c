@@ -19,11 +19,11 @@
  *                code of the same level of calls, or of an outer one, asks:
  *                c_stack, in bytecode external_raise, is lower in calls from
  *                C code to OCaml's.
- * .inv.poptrap   The interpreter repeats POPTRAP, where a `try` ends, as long
- * as young_limit is above young_ptr.  So a poll there that refuses nothing
- * leaves the limit low, whatever stays: a signal that the thread blocks, limits
- * that want to be asked each time, the callback of a profile, in which they are
- * not. */
+ * .inv.poptrap   The interpreter repeats POPTRAP, where a `try` ends, while
+ *                young_limit is above young_ptr.  So a poll there that refuses
+ *                nothing leaves the limit low, whatever stays: a signal that
+ *                the thread blocks, limits that want to be asked each time,
+ *                the callback of a profile, in which they are not. */
 #include <aliquot/limit.h>
 
 #include "heap/alloc_limit.h"

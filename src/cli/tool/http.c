@@ -16,10 +16,11 @@
  * .inv.user      With config.is_private a connection is taken only from this
  *                process's user and root, where the system tells whose it is;
  *                the token is what keeps others out.
- * .inv.place     A connection has a place of http_places.h from its begin to
- * its end, so none holds up others for long. .inv.quiet     An answer tells a
- * browser to keep it from other sites, from its cache, and from the next page's
- * Referer, which would carry the token. */
+ * .inv.place     A connection has a place of http_places.h while it is open,
+ *                so none holds up others for long.
+ * .inv.quiet     An answer tells a browser to keep it from other sites, from
+ *                its cache, and from the next page's Referer, which would
+ *                carry the token. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>

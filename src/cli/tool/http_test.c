@@ -468,6 +468,19 @@ says_when_its_port_is_taken(void **state)
 /* ---- many clients, and silent ones ----------------------------------------
  */
 
+static _Atomic unsigned n_served; /* requests that the handler got */
+
+/* A server of the tests below. */
+static struct alqi_cli_http_config
+echoing(void)
+{
+    n_served = 0;
+    return (struct alqi_cli_http_config){.verb = "test",
+                                         .is_private = true,
+                                         .answer = answer_echo,
+                                         .arg = (void *)&n_served};
+}
+
 static void *
 wait_for_end(void *arg)
 {
@@ -524,11 +537,7 @@ half_sent_heads_hold_up_nobody(void **state)
 {
     enum { N = 300, PATIENCE_S = 30 };
     static int fds[N];
-    _Atomic unsigned n_handled = 0;
-    struct alqi_cli_http_config config = {.verb = "test",
-                                          .is_private = true,
-                                          .answer = answer_echo,
-                                          .arg = (void *)&n_handled};
+    struct alqi_cli_http_config config = echoing();
     char *reply = malloc(REPLY_BYTES);
     pthread_t thread;
 
@@ -555,7 +564,7 @@ half_sent_heads_hold_up_nobody(void **state)
             close(fds[i]);
         serve_end(http, thread);
     }
-    assert_int_equal(n_handled, 2);
+    assert_int_equal(n_served, 2);
     free(reply);
 }
 
@@ -563,9 +572,7 @@ half_sent_heads_hold_up_nobody(void **state)
 static void
 head_that_drips_is_ended(void **state)
 {
-    _Atomic unsigned n_handled = 0;
-    struct alqi_cli_http_config config = {
-        .verb = "test", .answer = answer_echo, .arg = (void *)&n_handled};
+    struct alqi_cli_http_config config = echoing();
     pthread_t thread;
     struct alqi_cli_http *http = serve_begin(&config, &thread);
     int fd = dial(http), n = 0;
@@ -581,7 +588,7 @@ head_that_drips_is_ended(void **state)
     assert_true(n > 10 && n < 600);
     close(fd);
     serve_end(http, thread);
-    assert_int_equal(n_handled, 0);
+    assert_int_equal(n_served, 0);
 }
 
 static void
@@ -589,11 +596,7 @@ thousand_at_once_are_answered(void **state)
 {
     enum { N = 1000, PATIENCE_S = 30 };
     static int fds[N];
-    _Atomic unsigned n_handled = 0;
-    struct alqi_cli_http_config config = {.verb = "test",
-                                          .is_private = true,
-                                          .answer = answer_echo,
-                                          .arg = (void *)&n_handled};
+    struct alqi_cli_http_config config = echoing();
     pthread_t thread;
     struct alqi_cli_http *http = serve_begin(&config, &thread);
     char *reply = malloc(REPLY_BYTES);
@@ -610,7 +613,7 @@ thousand_at_once_are_answered(void **state)
     }
     for (int i = 0; i < N; i++)
         assert_int_equal(receive(fds[i], reply), 200);
-    assert_int_equal(n_handled, N);
+    assert_int_equal(n_served, N);
     free(reply);
     serve_end(http, thread);
 }
@@ -642,9 +645,7 @@ static void
 private_server_refuses_other_users(void **state)
 {
     enum { NOBODY = 65534 };
-    _Atomic unsigned n_handled = 0;
-    struct alqi_cli_http_config config = {
-        .verb = "test", .answer = answer_echo, .arg = (void *)&n_handled};
+    struct alqi_cli_http_config config = echoing();
 
     (void)state;
     if (geteuid() != 0)
@@ -659,7 +660,7 @@ private_server_refuses_other_users(void **state)
         assert_int_equal(is_answered_as(http, NOBODY), !is_private);
         alqi_cli_http_drop(http);
     }
-    assert_int_equal(n_handled, 3);
+    assert_int_equal(n_served, 3);
 }
 
 static void
@@ -676,9 +677,7 @@ long_answers_are_compressed_for_those_who_ask(void **state)
         {"Accept-Encoding: gzip;q=0\r\n", "long", false},
         {"Accept-Encoding: gzip\r\n", "short", false},
     };
-    _Atomic unsigned n_handled = 0;
-    struct alqi_cli_http_config config = {
-        .verb = "test", .answer = answer_echo, .arg = (void *)&n_handled};
+    struct alqi_cli_http_config config = echoing();
     struct alqi_cli_http *http = alqi_cli_http_open(&config);
     char *reply = malloc(REPLY_BYTES), *wanted = malloc(REPLY_BYTES);
     uint8_t *text = malloc(REPLY_BYTES);
