@@ -471,6 +471,49 @@ test("names that would be markup are text, long ones are cut", async () => {
     await s.stop();
 });
 
+test("names of C++ are as short as the report's, whole on hover and by copy",
+     async () => {
+    const string = "std::__cxx11::basic_string<char, std::char_traits<char>, " +
+        "std::allocator<char> >";
+    const name = `std::map<${string}, int, std::less<${string} >, ` +
+        `std::allocator<std::pair<${string} const, int> > >::operator[]` +
+        `(${string}&&)`;
+    const short = "std::map<std::string, int>::operator[]";
+    const t = new TraceFile();
+    for (let i = 0; i < 200; i++)
+        t.at(i).alloc(100, [{ name: "main" }, { name }]);
+    const path = write("cxx.ctf", t.bytes());
+    assert.ok(aliquot("report", path).toString().includes(short), "report");
+    assert.ok(!aliquot("report", path).toString().includes("__cxx11"));
+    const s = await serve(path, path);
+    for (const view of VIEWS.filter((v) => v !== "heat" && v !== "trace")) {
+        const { page, done } = await open(`${s.url}#view=${view}` +
+            (view === "diff" ? "&b.t=1&b.alloc=0..50" : ""), {
+            permissions: ["clipboard-read", "clipboard-write"] });
+        await settled(page);
+        if (view === "flame") {
+            await page.mouse.move(640, (await page.locator(".flame")
+                .boundingBox()).y + 50);
+            assert.equal(await page.locator(".tip-name").innerText(), name);
+            await page.locator(".flame").focus();
+            for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowDown");
+            const bar = page.locator(".picked-bar bdi");
+            assert.equal(await bar.innerText(), short);
+            assert.equal(await bar.getAttribute("title"), name);
+            await page.getByRole("button", { name: "Copy name" }).click();
+            assert.equal(await page.evaluate(() =>
+                navigator.clipboard.readText()), name);
+        } else {
+            const main = page.locator("main");
+            assert.ok((await main.innerText()).includes(short), view);
+            assert.equal(await main.locator("bdi", { hasText: short }).first()
+                .getAttribute("title"), name, view);
+        }
+        await done();
+    }
+    await s.stop();
+});
+
 test("100,000 sites", async () => {
     const t = new TraceFile();
     const die = dice(1);

@@ -10,8 +10,8 @@ import { forestOf, model as modelOf } from "./flame_model";
 import type { Forest } from "./forest";
 import { plant, total } from "./forest";
 import { percentText } from "./format";
-import { Choice, SumLine, Waiting, clean, cutName, errAt, errText, nameOf,
-         placeOf, sumText, valueText } from "./parts";
+import { Choice, FunctionName, SumLine, Waiting, clean, cutName, errAt,
+         errText, placeOf, shortOf, sumText, valueText } from "./parts";
 import { pick } from "./selection";
 import type { By, Params } from "./state";
 import { back, byOf, filterOf, focusOf, go, one } from "./state";
@@ -73,7 +73,7 @@ function Crumbs(props: { fragment: number[]; names: Names }) {
             {fragment.map((id, i) => <li key={i}>
                 <button type="button" title="focus on this function alone"
                     onClick={() => to([id])}>
-                    <bdi class="code">{cutName(nameOf(names.of(id)))}</bdi>
+                    <FunctionName fn={names.of(id)} />
                 </button>
             </li>)}
         </ol>
@@ -128,13 +128,14 @@ function Graph(props: { params: Params; trace: TraceInfo; by: By;
     const exact = props.trace.is_exact;
     const cut = Math.max(m.callees?.cut ?? 0, m.callers?.cut ?? 0);
 
-    const said = (at: { part: Part; box: number }): string[] => {
+    const said = (at: { part: Part; box: number },
+                  name: (f: Func) => string): string[] => {
         const f = funcAt(m, names, at.part, at.box);
         const forest = forestOf(m, at.part);
         if (forest && !f)
             return ["not drawn: paths too small to see",
                     valueText(forest.value[at.box] as number, by)];
-        const about = f ? [cutName(nameOf(f)), placeOf(f)]
+        const about = f ? [name(f), placeOf(f)]
             : ["all that passes the filter"];
         return [...about, ...(forest
             ? describe(forest, at.box, by, answer.total, answer.focus)
@@ -142,7 +143,7 @@ function Graph(props: { params: Params; trace: TraceInfo; by: By;
     };
     const label = (part: Part, box: number) => {
         const f = funcAt(m, names, part, box);
-        return f ? clean(f.name || "[unknown]")
+        return f ? shortOf(f)
             : `all: ${valueText(total(answer.focus, by), by)}`;
     };
     return <>
