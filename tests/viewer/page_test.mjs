@@ -248,6 +248,76 @@ test("the flame graph: hover, focus in both directions, back", async () => {
     await done();
 });
 
+test("callers and callees have all their columns in sight", async () => {
+    const sides = ".butterfly .wide";
+    const { page, done } = await at("#view=functions");
+    const ids = await page.evaluate(() => fetch("api/functions")
+        .then((r) => r.json()).then((a) => a.rows.slice(0, 60)
+            .filter((_, i) => i % 6 === 0).map((r) => r.id)));
+    for (const by of ["bytes", "blocks"]) {
+        for (const id of ids) {
+            await page.evaluate((h) => { location.hash = h; },
+                                `#view=functions&fn=${id}&by=${by}`);
+            await settled(page);
+            for (const width of [1601, 1280, 1201, 1200, 901]) {
+                await page.setViewportSize({ width, height: 800 });
+                const hidden = await page.locator(sides).evaluateAll((list) =>
+                    list.map((e) => e.scrollWidth - e.clientWidth));
+                assert.ok(hidden.length > 0 && hidden.every((x) => x <= 0),
+                          `${id} ${by} ${width}: ${hidden}`);
+            }
+        }
+    }
+    await done();
+});
+
+/* What a canvas is told to write from now on. */
+const canvasTexts = async (page) => {
+    await page.evaluate(() => {
+        const of = CanvasRenderingContext2D.prototype;
+        const { fillText } = of;
+        globalThis.texts = [];
+        of.fillText = function (text, ...rest) {
+            globalThis.texts.push(text);
+            return fillText.call(this, text, ...rest);
+        };
+    });
+    return () => page.evaluate(() => globalThis.texts);
+};
+
+test("figures say what they count", async () => {
+    const { page, done } = await at("#view=flame");
+    const texts = await canvasTexts(page);
+    for (const [button, unit] of [["Blocks", " blocks"], ["Samples", " samples"],
+                                  ["Bytes", " [KMG]iB"]]) {
+        await press(page, button);
+        assert.ok((await texts()).some((t) =>
+            new RegExp(`^all: [0-9.]+[kM]?${unit}$`).test(t)), unit);
+        const spot = await middleOf(page, 2);
+        await page.mouse.move(spot.x, spot.y);
+        const tip = await page.locator(".tip div").allInnerTexts();
+        assert.match(tip[2], new RegExp(`${unit}$`), "hover");
+        await page.mouse.move(5, 5);
+    }
+    await page.keyboard.press("6");
+    await settled(page);
+    const cells = page.locator(".heat button");
+    const filled = await page.locator(".heat button:enabled").count();
+    assert.ok(filled > 0);
+    const said = await page.locator(".over").innerText();
+    assert.ok(said.includes(`${filled} of ${await cells.count()} cells`), said);
+    await done();
+});
+
+test("no word tells of colours that one theme alone has", async () => {
+    for (const view of VIEWS) {
+        const { page, done } = await at(`#view=${view}`);
+        assert.doesNotMatch(await page.locator("body").innerText(),
+                            /\b(darke|lighte|bright|pale)/i, view);
+        await done();
+    }
+});
+
 test("search marks boxes, and says how much they are", async () => {
     const { page, done } = await at("#view=flame&live=peak");
     await page.keyboard.press("/");

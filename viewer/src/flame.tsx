@@ -11,7 +11,7 @@ import type { Forest } from "./forest";
 import { plant, total } from "./forest";
 import { percentText } from "./format";
 import { Choice, FunctionName, SumLine, Waiting, clean, cutName, errAt,
-         errText, placeOf, shortOf, sumText, valueText } from "./parts";
+         errText, placeOf, shortOf, sumText, saidText } from "./parts";
 import { pick } from "./selection";
 import type { By, Params } from "./state";
 import { back, byOf, filterOf, focusOf, go, one } from "./state";
@@ -49,12 +49,12 @@ function describe(f: Forest, box: number, by: By, whole: Sum, focus: Sum) {
     const n = f.samples[box] as number;
     const self = f.self[box] as number;
     const parts = [
-        valueText(value, by) + (error === "" ? "" : ` ${error}`),
+        saidText(value, by, error),
         percentText(value / total(whole, by)) + " of all",
     ];
     if (total(focus, by) !== total(whole, by))
         parts.push(percentText(value / total(focus, by)) + " of the focus");
-    if (self > 0) parts.push(`${valueText(self, by)} its own`);
+    if (self > 0) parts.push(`${saidText(self, by)} its own`);
     parts.push(`${n} sampled`);
     return parts;
 }
@@ -92,7 +92,7 @@ function Found(props: { params: Params; q: string; whole: Sum; by: By }) {
     const sum = answer.focus;
     return <span class="found" role="status">
         <mark>{cutName(clean(props.q))}</mark>{" "}
-        <b>{valueText(total(sum, props.by), props.by)}</b>
+        <b>{saidText(total(sum, props.by), props.by)}</b>
         <span class="dim"> matched, {percentText(
             total(sum, props.by) / total(props.whole, props.by))}</span>
     </span>;
@@ -134,7 +134,7 @@ function Graph(props: { params: Params; trace: TraceInfo; by: By;
         const forest = forestOf(m, at.part);
         if (forest && !f)
             return ["not drawn: paths too small to see",
-                    valueText(forest.value[at.box] as number, by)];
+                    saidText(forest.value[at.box] as number, by)];
         const about = f ? [name(f), placeOf(f)]
             : ["all that passes the filter"];
         return [...about, ...(forest
@@ -144,7 +144,7 @@ function Graph(props: { params: Params; trace: TraceInfo; by: By;
     const label = (part: Part, box: number) => {
         const f = funcAt(m, names, part, box);
         return f ? shortOf(f)
-            : `all: ${valueText(total(answer.focus, by), by)}`;
+            : `all: ${saidText(total(answer.focus, by), by)}`;
     };
     return <>
         <Crumbs fragment={m.fragment} names={names} />
@@ -165,7 +165,7 @@ function Graph(props: { params: Params; trace: TraceInfo; by: By;
             {q !== "" && <Found params={params} q={q} by={by}
                 whole={answer.focus} />}
             {cut > 0 && <span class="dim">Not drawn: paths below{" "}
-                {percentText(MIN_SHARE)}, {valueText(cut, by)} in all,
+                {percentText(MIN_SHARE)}, {saidText(cut, by)} in all,
                 hatched.</span>}
         </p>
     </>;

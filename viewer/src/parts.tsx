@@ -16,6 +16,11 @@ export const valueFigure = (x: number, by: By) =>
 export const valueText = (x: number, by: By) =>
     by === "bytes" ? bytesText(x) : countText(x);
 
+/* In a sentence, where no heading says what is counted. */
+export const saidText = (x: number, by: By, error = "") =>
+    valueText(x, by) + after(error) + (by === "bytes" ? ""
+        : " " + (countText(x) === "1" ? by.slice(0, -1) : by));
+
 /* Number and unit in columns of their own, so that digits stand in line. */
 export function Num(props: { x: number; by: By; sign?: boolean }) {
     const f = valueFigure(props.x, props.by);
