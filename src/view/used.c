@@ -7,10 +7,14 @@
 #include <string.h>
 
 #include "view/ask.h"
+#include "view/cxxname.h"
 
 /* Bytes of a function beside its texts: keys, marks, and numbers of 6 digits;
  * and what a second side adds. */
 enum { MEMBERS_BYTES = 40, OTHER_BYTES = 14 };
+
+/* Room for a shortened name. */
+enum { SHORT_BYTES = 1024, SHORT_KEY_BYTES = 9 };
 
 /* Makes room for n functions. False: no memory. */
 static bool
@@ -59,6 +63,17 @@ names_of(const struct alqi_view_used *u, uint32_t *function)
     return u->both != NULL ? alqi_view_both_names(u->both, function) : u->x;
 }
 
+/* Shortens a function's name. False: it is short. */
+static bool
+shorten(const struct alqi_view_index *x, uint32_t function,
+        char text[SHORT_BYTES])
+{
+    const char *name = alqi_view_text(x, x->functions[function].name);
+
+    alqi_view_cxxname_shorten(text, SHORT_BYTES, name, ALQI_VIEW_NAME_COLUMNS);
+    return strcmp(text, name) != 0;
+}
+
 /* The function's names are counted once, at its first use. */
 uint32_t
 alqi_view_used_position(struct alqi_view_used *u, uint32_t function)
@@ -66,6 +81,7 @@ alqi_view_used_position(struct alqi_view_used *u, uint32_t function)
     uint32_t number = function;
     const struct alqi_view_index *x;
     const struct alqi_view_function *f;
+    char text[SHORT_BYTES];
 
     if (u->position[function] != 0)
         return u->position[function] - 1;
@@ -77,17 +93,23 @@ alqi_view_used_position(struct alqi_view_used *u, uint32_t function)
                 alqi_view_json_bytes(alqi_view_text(x, f->name)) +
                 alqi_view_json_bytes(alqi_view_text(x, f->file)) +
                 alqi_view_json_bytes(alqi_view_text(x, f->module));
+    if (shorten(x, number, text))
+        u->bytes += SHORT_KEY_BYTES + alqi_view_json_bytes(text);
     return u->n - 1;
 }
 
-/* Writes the members name, file and module. */
+/* Writes the members name, short, file and module. */
 static void
 put_names(struct alqi_view_json *out, const struct alqi_view_index *x,
           uint32_t function)
 {
     const struct alqi_view_function *f = &x->functions[function];
 
+    char text[SHORT_BYTES];
+
     alqi_view_json_key_text(out, "name", alqi_view_text(x, f->name));
+    if (shorten(x, function, text))
+        alqi_view_json_key_text(out, "short", text);
     alqi_view_json_key_text(out, "file", alqi_view_text(x, f->file));
     alqi_view_json_key_text(out, "module", alqi_view_text(x, f->module));
 }

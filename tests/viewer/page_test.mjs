@@ -248,6 +248,76 @@ test("the flame graph: hover, focus in both directions, back", async () => {
     await done();
 });
 
+test("callers and callees have all their columns in sight", async () => {
+    const sides = ".butterfly .wide";
+    const { page, done } = await at("#view=functions");
+    const ids = await page.evaluate(() => fetch("api/functions")
+        .then((r) => r.json()).then((a) => a.rows.slice(0, 60)
+            .filter((_, i) => i % 6 === 0).map((r) => r.id)));
+    for (const by of ["bytes", "blocks"]) {
+        for (const id of ids) {
+            await page.evaluate((h) => { location.hash = h; },
+                                `#view=functions&fn=${id}&by=${by}`);
+            await settled(page);
+            for (const width of [1601, 1280, 1201, 1200, 901]) {
+                await page.setViewportSize({ width, height: 800 });
+                const hidden = await page.locator(sides).evaluateAll((list) =>
+                    list.map((e) => e.scrollWidth - e.clientWidth));
+                assert.ok(hidden.length > 0 && hidden.every((x) => x <= 0),
+                          `${id} ${by} ${width}: ${hidden}`);
+            }
+        }
+    }
+    await done();
+});
+
+/* What a canvas is told to write from now on. */
+const canvasTexts = async (page) => {
+    await page.evaluate(() => {
+        const of = CanvasRenderingContext2D.prototype;
+        const { fillText } = of;
+        globalThis.texts = [];
+        of.fillText = function (text, ...rest) {
+            globalThis.texts.push(text);
+            return fillText.call(this, text, ...rest);
+        };
+    });
+    return () => page.evaluate(() => globalThis.texts);
+};
+
+test("figures say what they count", async () => {
+    const { page, done } = await at("#view=flame");
+    const texts = await canvasTexts(page);
+    for (const [button, unit] of [["Blocks", " blocks"], ["Samples", " samples"],
+                                  ["Bytes", " [KMG]iB"]]) {
+        await press(page, button);
+        assert.ok((await texts()).some((t) =>
+            new RegExp(`^all: [0-9.]+[kM]?${unit}$`).test(t)), unit);
+        const spot = await middleOf(page, 2);
+        await page.mouse.move(spot.x, spot.y);
+        const tip = await page.locator(".tip div").allInnerTexts();
+        assert.match(tip[2], new RegExp(`${unit}$`), "hover");
+        await page.mouse.move(5, 5);
+    }
+    await page.keyboard.press("6");
+    await settled(page);
+    const cells = page.locator(".heat button");
+    const filled = await page.locator(".heat button:enabled").count();
+    assert.ok(filled > 0);
+    const said = await page.locator(".over").innerText();
+    assert.ok(said.includes(`${filled} of ${await cells.count()} cells`), said);
+    await done();
+});
+
+test("no word tells of colours that one theme alone has", async () => {
+    for (const view of VIEWS) {
+        const { page, done } = await at(`#view=${view}`);
+        assert.doesNotMatch(await page.locator("body").innerText(),
+                            /\b(darke|lighte|bright|pale)/i, view);
+        await done();
+    }
+});
+
 test("search marks boxes, and says how much they are", async () => {
     const { page, done } = await at("#view=flame&live=peak");
     await page.keyboard.press("/");
@@ -466,6 +536,49 @@ test("names that would be markup are text, long ones are cut", async () => {
         }
         await page.setViewportSize({ width: 360, height: 800 });
         await fits(page, 360);
+        await done();
+    }
+    await s.stop();
+});
+
+test("names of C++ are as short as the report's, whole on hover and by copy",
+     async () => {
+    const string = "std::__cxx11::basic_string<char, std::char_traits<char>, " +
+        "std::allocator<char> >";
+    const name = `std::map<${string}, int, std::less<${string} >, ` +
+        `std::allocator<std::pair<${string} const, int> > >::operator[]` +
+        `(${string}&&)`;
+    const short = "std::map<std::string, int>::operator[]";
+    const t = new TraceFile();
+    for (let i = 0; i < 200; i++)
+        t.at(i).alloc(100, [{ name: "main" }, { name }]);
+    const path = write("cxx.ctf", t.bytes());
+    assert.ok(aliquot("report", path).toString().includes(short), "report");
+    assert.ok(!aliquot("report", path).toString().includes("__cxx11"));
+    const s = await serve(path, path);
+    for (const view of VIEWS.filter((v) => v !== "heat" && v !== "trace")) {
+        const { page, done } = await open(`${s.url}#view=${view}` +
+            (view === "diff" ? "&b.t=1&b.alloc=0..50" : ""), {
+            permissions: ["clipboard-read", "clipboard-write"] });
+        await settled(page);
+        if (view === "flame") {
+            await page.mouse.move(640, (await page.locator(".flame")
+                .boundingBox()).y + 50);
+            assert.equal(await page.locator(".tip-name").innerText(), name);
+            await page.locator(".flame").focus();
+            for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowDown");
+            const bar = page.locator(".picked-bar bdi");
+            assert.equal(await bar.innerText(), short);
+            assert.equal(await bar.getAttribute("title"), name);
+            await page.getByRole("button", { name: "Copy name" }).click();
+            assert.equal(await page.evaluate(() =>
+                navigator.clipboard.readText()), name);
+        } else {
+            const main = page.locator("main");
+            assert.ok((await main.innerText()).includes(short), view);
+            assert.equal(await main.locator("bdi", { hasText: short }).first()
+                .getAttribute("title"), name, view);
+        }
         await done();
     }
     await s.stop();

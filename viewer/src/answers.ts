@@ -16,6 +16,7 @@ export interface Sum {
 export interface Func {
     id: number | null; /* null: the first side of a difference has it not */
     name: string;
+    short?: string; /* of a name that is longer */
     file: string;
     module: string;
 }

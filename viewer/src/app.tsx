@@ -13,7 +13,7 @@ import { HeatView } from "./heat";
 import { Help, helpIsOpen } from "./help";
 import { HotView } from "./hot";
 import { onKey } from "./keys";
-import { clean, cutName, fileOf, nameOf, placeOf } from "./parts";
+import { FunctionName, clean, cutName, fileOf, placeOf } from "./parts";
 import { SamplesView } from "./samples";
 import { actionsFor, picked } from "./selection";
 import { SitesView } from "./sites";
@@ -128,7 +128,7 @@ function PickedBar() {
     const p = picked.use();
     if (!p) return null;
     return <aside class="picked-bar" aria-label="Picked function">
-        <p><bdi class="code">{cutName(nameOf(p.fn))}</bdi>{" "}
+        <p><FunctionName fn={p.fn} />{" "}
             <span class="dim">{placeOf(p.fn, p.line)}</span></p>
         <div>{actionsFor(p).map((a) => <button type="button" key={a.key}
             title={`${a.title} ( ${a.key} )`} onClick={() => a.run(p)}>

@@ -190,9 +190,10 @@ export function DiffView(props: { params: Params; info: Info;
                 <Table answer={answer} params={params} exact={exact} />
                 <p class="under dim">{exact
                     ? "Every block was counted: differences are exact."
-                    : "z is the difference in standard errors. Pale rows " +
-                        "may well be chance: with so many rows compared, " +
-                        "one in twenty times as much comes of nothing."}</p>
+                    : "z is the difference in standard errors. Rows with " +
+                        "grey names may well be chance: with so many rows " +
+                        "compared, one in twenty times as much comes of " +
+                        "nothing."}</p>
             </>}</Waiting>}
     </section>;
 }

@@ -14,8 +14,8 @@ import { forestOf, model as modelOf } from "./flame_model";
 import type { Forest } from "./forest";
 import { plant } from "./forest";
 import { bytesText, percentText } from "./format";
-import { SumLine, Waiting, clean, cutName, errAt, errText, nameOf,
-         placeOf } from "./parts";
+import { SumLine, Waiting, errAt, errText, placeOf, shortOf } from
+    "./parts";
 import { pick } from "./selection";
 import type { Params } from "./state";
 import { back, focusOf, go, one } from "./state";
@@ -62,13 +62,13 @@ function Graph(props: { tree: DiffTree; params: Params; exact: boolean;
             label="Differences as a flame graph; the table has them by site."
             boxLabel={(part, box) => {
                 const f = funcAt(part, box);
-                return f ? clean(f.name || "[unknown]") : "all of A and B";
+                return f ? shortOf(f) : "all of A and B";
             }}
-            describe={(at) => {
+            describe={(at, name) => {
                 const f = funcAt(at.part, at.box);
                 const forest = forestOf(m, at.part);
                 if (forest && !f) return ["not drawn: paths too small to see"];
-                return [f ? cutName(nameOf(f)) : "all", placeOf(f),
+                return [f ? name(f) : "all", placeOf(f),
                     ...words(forest ?? m.callees as Forest,
                              forest ? at.box : 0)].filter((s) => s !== "");
             }}

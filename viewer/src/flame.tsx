@@ -10,8 +10,8 @@ import { forestOf, model as modelOf } from "./flame_model";
 import type { Forest } from "./forest";
 import { plant, total } from "./forest";
 import { percentText } from "./format";
-import { Choice, SumLine, Waiting, clean, cutName, errAt, errText, nameOf,
-         placeOf, sumText, valueText } from "./parts";
+import { Choice, FunctionName, SumLine, Waiting, clean, cutName, errAt,
+         errText, placeOf, shortOf, sumText, saidText } from "./parts";
 import { pick } from "./selection";
 import type { By, Params } from "./state";
 import { back, byOf, filterOf, focusOf, go, one } from "./state";
@@ -49,12 +49,12 @@ function describe(f: Forest, box: number, by: By, whole: Sum, focus: Sum) {
     const n = f.samples[box] as number;
     const self = f.self[box] as number;
     const parts = [
-        valueText(value, by) + (error === "" ? "" : ` ${error}`),
+        saidText(value, by, error),
         percentText(value / total(whole, by)) + " of all",
     ];
     if (total(focus, by) !== total(whole, by))
         parts.push(percentText(value / total(focus, by)) + " of the focus");
-    if (self > 0) parts.push(`${valueText(self, by)} its own`);
+    if (self > 0) parts.push(`${saidText(self, by)} its own`);
     parts.push(`${n} sampled`);
     return parts;
 }
@@ -73,7 +73,7 @@ function Crumbs(props: { fragment: number[]; names: Names }) {
             {fragment.map((id, i) => <li key={i}>
                 <button type="button" title="focus on this function alone"
                     onClick={() => to([id])}>
-                    <bdi class="code">{cutName(nameOf(names.of(id)))}</bdi>
+                    <FunctionName fn={names.of(id)} />
                 </button>
             </li>)}
         </ol>
@@ -92,7 +92,7 @@ function Found(props: { params: Params; q: string; whole: Sum; by: By }) {
     const sum = answer.focus;
     return <span class="found" role="status">
         <mark>{cutName(clean(props.q))}</mark>{" "}
-        <b>{valueText(total(sum, props.by), props.by)}</b>
+        <b>{saidText(total(sum, props.by), props.by)}</b>
         <span class="dim"> matched, {percentText(
             total(sum, props.by) / total(props.whole, props.by))}</span>
     </span>;
@@ -128,13 +128,14 @@ function Graph(props: { params: Params; trace: TraceInfo; by: By;
     const exact = props.trace.is_exact;
     const cut = Math.max(m.callees?.cut ?? 0, m.callers?.cut ?? 0);
 
-    const said = (at: { part: Part; box: number }): string[] => {
+    const said = (at: { part: Part; box: number },
+                  name: (f: Func) => string): string[] => {
         const f = funcAt(m, names, at.part, at.box);
         const forest = forestOf(m, at.part);
         if (forest && !f)
             return ["not drawn: paths too small to see",
-                    valueText(forest.value[at.box] as number, by)];
-        const about = f ? [cutName(nameOf(f)), placeOf(f)]
+                    saidText(forest.value[at.box] as number, by)];
+        const about = f ? [name(f), placeOf(f)]
             : ["all that passes the filter"];
         return [...about, ...(forest
             ? describe(forest, at.box, by, answer.total, answer.focus)
@@ -142,8 +143,8 @@ function Graph(props: { params: Params; trace: TraceInfo; by: By;
     };
     const label = (part: Part, box: number) => {
         const f = funcAt(m, names, part, box);
-        return f ? clean(f.name || "[unknown]")
-            : `all: ${valueText(total(answer.focus, by), by)}`;
+        return f ? shortOf(f)
+            : `all: ${saidText(total(answer.focus, by), by)}`;
     };
     return <>
         <Crumbs fragment={m.fragment} names={names} />
@@ -164,7 +165,7 @@ function Graph(props: { params: Params; trace: TraceInfo; by: By;
             {q !== "" && <Found params={params} q={q} by={by}
                 whole={answer.focus} />}
             {cut > 0 && <span class="dim">Not drawn: paths below{" "}
-                {percentText(MIN_SHARE)}, {valueText(cut, by)} in all,
+                {percentText(MIN_SHARE)}, {saidText(cut, by)} in all,
                 hatched.</span>}
         </p>
     </>;

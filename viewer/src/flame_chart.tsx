@@ -8,10 +8,12 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from
     "preact/hooks";
 import type { TargetedKeyboardEvent } from "preact";
+import type { Func } from "./answers";
 import { palette } from "./colours";
 import type { Model, Move, Part, Spot } from "./flame_model";
 import { boxAt, extent, forestOf, fragmentOf, hit, step } from "./flame_model";
 import { Painter, ROW } from "./flame_paint";
+import { nameOf, shortOf } from "./parts";
 import { useTheme } from "./theme";
 
 export interface ChartProps {
@@ -21,7 +23,8 @@ export interface ChartProps {
     matches: Set<string>;
     isSearching: boolean;
     boxLabel: (part: Part, box: number) => string;
-    describe: (at: { part: Part; box: number }) => string[];
+    describe: (at: { part: Part; box: number },
+               name: (f: Func) => string) => string[];
     onFocus: (fragment: number[]) => void;
     onPick: (at: { part: Part; box: number }, spot: Spot) => void;
     onBack: () => void;
@@ -175,7 +178,7 @@ export function FlameChart(props: ChartProps) {
 
     const shown = over ? over.spot : chosen;
     const at = spotExists(model, shown) ? boxAt(model, shown) : undefined;
-    const words = at ? props.describe(at) : undefined;
+    const words = at ? props.describe(at, shortOf) : undefined;
     return <>
         <div class="flame" ref={scroller} tabIndex={0} role="application"
             aria-roledescription="flame graph" aria-label={props.label}
@@ -205,7 +208,7 @@ export function FlameChart(props: ChartProps) {
             {words ? words.join(" · ")
                 : "Click, or arrows and Enter: focus. Esc: back."}
         </p>
-        {over && at && words &&
-            <Tip lines={words} x={over.x} y={over.y} />}
+        {over && at && <Tip lines={props.describe(at, nameOf)}
+            x={over.x} y={over.y} />}
     </>;
 }

@@ -3,6 +3,7 @@
 import type { Forest } from "./forest";
 import type { Model, Part } from "./flame_model";
 import { forestOf } from "./flame_model";
+import { cutTo } from "./parts";
 
 export const ROW = 20;
 const GAP = 1;
@@ -110,8 +111,7 @@ export class Painter {
         const fits = Math.floor((wide - 2 * PAD) / this.character);
         if (fits < 3) return;
         c.fillStyle = text;
-        c.fillText(label.length <= fits ? label
-            : label.slice(0, fits - 1) + "…", x + PAD, y + (ROW - GAP) / 2 + 1);
+        c.fillText(cutTo(label, fits), x + PAD, y + (ROW - GAP) / 2 + 1);
     }
 
     /* Oblique lines: there is something here, too small to show. */

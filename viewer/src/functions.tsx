@@ -4,8 +4,8 @@ import type { Func, FunctionAnswer, FunctionsAnswer, Sum, TraceInfo } from
     "./answers";
 import { hasNoServer, query, useAnswer } from "./ask";
 import { total } from "./forest";
-import { Cell, ErrCell, Name, Region, Share, SumCells, SumHeads, SumLine,
-         Waiting, clean, cutName, errOf, nameOf, placeOf } from "./parts";
+import { Cell, ErrCell, FunctionName, Name, Region, Share, SumCells, SumHeads, SumLine,
+         Waiting, clean, cutName, errOf, placeOf } from "./parts";
 import { Rows } from "./rows";
 import { focusOn, pick } from "./selection";
 import { SourceView } from "./source";
@@ -120,7 +120,7 @@ function Butterfly(props: { answer: FunctionAnswer; params: Params;
     const common = { names, by, exact, whole: answer.all };
     return <>
         <header class="one">
-            <h2><bdi class="code">{cutName(nameOf(fn))}</bdi></h2>
+            <h2><FunctionName fn={fn} /></h2>
             <p class="dim">{placeOf(fn)}</p>
             <p><SumLine sum={answer.all} exact={exact} label="With callees" />
                 <SumLine sum={answer.self} exact={exact} label="its own" /></p>

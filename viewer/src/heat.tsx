@@ -5,7 +5,7 @@ import type { TargetedKeyboardEvent } from "preact";
 import type { Heat, TraceInfo } from "./answers";
 import { query, useAnswer } from "./ask";
 import { bytesText, countText, durationText } from "./format";
-import { Region, SumLine, Waiting, valueText } from "./parts";
+import { Region, SumLine, Waiting, saidText, valueText } from "./parts";
 import type { By, Params } from "./state";
 import { byOf, filterOf, go } from "./state";
 
@@ -63,7 +63,7 @@ function Grid(props: { heat: Heat; by: By }) {
                     const strength = Math.ceil(6 * Math.sqrt(value / most));
                     const label = `${bytesText(heat.sizes[s] as number)} or ` +
                         `more, ${durationText(heat.lives[l] as number)} or ` +
-                        `more: ${valueText(value, by)}, ${cell[2]} sampled`;
+                        `more: ${saidText(value, by)}, ${cell[2]} sampled`;
                     return <td key={l}><button type="button" title={label}
                         aria-label={label} disabled={value <= 0}
                         tabIndex={row === here[0] && column === here[1]
@@ -89,9 +89,11 @@ export function HeatView(props: { params: Params; trace: TraceInfo }) {
         <Waiting asked={asked}>{(heat) => <>
             <p class="over"><SumLine sum={heat.total} label="Total"
                 exact={props.trace.is_exact} />
-                <span class="dim">darkest cell: {valueText(Math.max(0,
-                    ...heat.cells.map((c) => valueOf(c, by))), by)} of{" "}
-                    {countText(heat.cells.length)}</span></p>
+                <span class="dim">{countText(heat.cells.filter((c) =>
+                    valueOf(c, by) > 0).length)} of{" "}
+                    {countText(heat.cells.length)} cells hold blocks, the
+                    fullest {saidText(Math.max(0, ...heat.cells.map((c) =>
+                    valueOf(c, by))), by)}</span></p>
             <Region label="Heat map"><Grid heat={heat} by={by} /></Region>
         </>}</Waiting>
     </section>;

@@ -1,8 +1,8 @@
 /* hot.tsx -- the heaviest paths, none of them part of another */
 
-import type { Hot, TraceInfo } from "./answers";
+import type { Func, Hot, TraceInfo } from "./answers";
 import { query, useAnswer } from "./ask";
-import { Region, SumCells, SumHeads, SumLine, Waiting, cutName, nameOf } from
+import { FunctionName, Region, SumCells, SumHeads, SumLine, Waiting } from
     "./parts";
 import { Rows } from "./rows";
 import { focusOn, pick } from "./selection";
@@ -12,16 +12,17 @@ import { byOf, filterOf } from "./state";
 /* The ends of a path say most. */
 const SHOWN = 8;
 
-function Path(props: { names: string[] }) {
-    const { names } = props;
-    const left = names.length - SHOWN;
-    const shown = left > 1
-        ? [...names.slice(0, SHOWN / 2), `… ${left} more …`,
-           ...names.slice(-SHOWN / 2)] : names;
-    return <span class="path">{shown.map((name, i) => <span key={i}>
+function Path(props: { path: (Func | undefined)[] }) {
+    const { path } = props;
+    const left = path.length - SHOWN;
+    const shown: (Func | string | undefined)[] = left > 1
+        ? [...path.slice(0, SHOWN / 2), `… ${left} more …`,
+           ...path.slice(-SHOWN / 2)] : path;
+    return <span class="path">{shown.map((fn, i) => <span key={i}>
         {i > 0 && <span class="dim"> › </span>}
-        <bdi class={i === shown.length - 1 ? "code last" : "code"}>
-            {cutName(name)}</bdi>
+        {typeof fn === "string" ? <span class="dim">{fn}</span>
+            : <FunctionName fn={fn}
+                class={i === shown.length - 1 ? "code last" : "code"} />}
     </span>)}</span>;
 }
 
@@ -45,8 +46,8 @@ function Table(props: { answer: Hot; params: Params; trace: TraceInfo }) {
                 }}
                 onEnter={(r) => focusOn(ids(r.path))}
                 cells={(r) => <>
-                    <th scope="row"><Path names={r.path.map((f) =>
-                        nameOf(answer.functions[f]))} /></th>
+                    <th scope="row"><Path path={r.path.map((f) =>
+                        answer.functions[f])} /></th>
                     <SumCells sum={r.sum} whole={answer.total} by={by}
                         exact={exact} />
                 </>} />

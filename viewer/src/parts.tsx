@@ -16,6 +16,11 @@ export const valueFigure = (x: number, by: By) =>
 export const valueText = (x: number, by: By) =>
     by === "bytes" ? bytesText(x) : countText(x);
 
+/* In a sentence, where no heading says what is counted. */
+export const saidText = (x: number, by: By, error = "") =>
+    valueText(x, by) + after(error) + (by === "bytes" ? ""
+        : " " + (countText(x) === "1" ? by.slice(0, -1) : by));
+
 /* Number and unit in columns of their own, so that digits stand in line. */
 export function Num(props: { x: number; by: By; sign?: boolean }) {
     const f = valueFigure(props.x, props.by);
@@ -178,10 +183,26 @@ export const nameOf = (f: Func | undefined) =>
     clean(f?.name || "[unknown]");
 
 /* The end of a name tells more than its middle. */
-export function cutName(text: string): string {
-    const head = Math.floor((NAME_MOST - 1) / 2);
-    return text.length <= NAME_MOST ? text
-        : text.slice(0, head) + "…" + text.slice(head + 1 - NAME_MOST);
+export function cutTo(text: string, most: number): string {
+    const head = Math.floor((most - 1) / 2);
+    return text.length <= most ? text
+        : text.slice(0, head) + "…" + text.slice(head + 1 - most);
+}
+
+export const cutName = (text: string) => cutTo(text, NAME_MOST);
+
+/* As the report shortens it (view/cxxname.h). */
+export const shortOf = (f: Func | undefined) =>
+    cutName(clean(f?.short || f?.name || "[unknown]"));
+
+/* The whole name is said where a pointer rests on the short one. */
+export function FunctionName(props: { fn: Func | undefined; q?: string;
+                                  class?: string }) {
+    const whole = nameOf(props.fn);
+    const short = shortOf(props.fn);
+    return <bdi class={props.class ?? "code"}
+        title={whole !== short || whole.length > 60 ? whole : undefined}>
+        <Marked text={short} q={props.q ?? ""} /></bdi>;
 }
 
 export const fileOf = (path: string) =>
@@ -197,11 +218,9 @@ export function placeOf(f: Func | undefined, line?: number): string {
 
 export function Name(props: { fn: Func | undefined; line?: number;
                               q?: string }) {
-    const whole = nameOf(props.fn);
-    const name = cutName(whole);
     const place = placeOf(props.fn, props.line);
     return <span class="name">
-        <bdi class="code" title={whole.length > 60 ? whole : undefined}><Marked text={name} q={props.q ?? ""} /></bdi>
+        <FunctionName fn={props.fn} q={props.q ?? ""} />
         {place && <span class="place">{cutName(place)}</span>}
     </span>;
 }

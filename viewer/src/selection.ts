@@ -52,4 +52,6 @@ export const ACTIONS: Action[] = [
       run: (p) => go({ notin: added("notin", "=" + p.fn.name) }) },
     { key: "d", label: "Hide frames", title: "take its frames out of stacks",
       run: (p) => go({ hide: added("hide", "=" + p.fn.name) }) },
+    { key: "c", label: "Copy name", title: "the whole name, as the trace has it",
+      run: (p) => void navigator.clipboard?.writeText(p.fn.name) },
 ];

@@ -8,7 +8,7 @@ import { MIN_SHARE, focusQuery } from "./flame";
 import type { Forest } from "./forest";
 import { pathTo, plant, total } from "./forest";
 import { Cell, Choice, ErrCell, Name, Region, Share, SumLine, Waiting, errAt,
-         errOf, valueText } from "./parts";
+         errOf, saidText } from "./parts";
 import { focusOn, pick } from "./selection";
 import type { By, Params } from "./state";
 import { byOf, filterOf, focusOf, go, one } from "./state";
@@ -210,7 +210,7 @@ function Table(props: { answer: Tree; params: Params; trace: TraceInfo;
             </table>
         </Region>
         {f.cut > 0 && <p class="under dim">Not listed: paths below{" "}
-            {MIN_SHARE * 100}% of the total, {valueText(f.cut, by)} in all.</p>}
+            {MIN_SHARE * 100}% of the total, {saidText(f.cut, by)} in all.</p>}
     </>;
 }
 

@@ -16,7 +16,7 @@
 #include "cli/analysis/suppress.h"
 #include "cli/read/names.h"
 #include "cli/tool/cli.h"
-#include "cli/tool/cxxname.h"
+#include "view/cxxname.h"
 #include "cli/tool/text.h"
 
 /* Where the next line stands. */
@@ -95,7 +95,7 @@ function_glob(struct reader *r, const char *text)
 
     if (clear == NULL)
         return glob_make(r, text, strlen(text), "*?", "", "");
-    alqi_cli_cxxname_shorten(name, sizeof name, clear, sizeof name);
+    alqi_view_cxxname_bare(name, sizeof name, clear);
     glob = glob_make(r, name, strlen(name), "", "", "");
     free(clear);
     return glob;

@@ -14,7 +14,7 @@
 #include "base/file_name.h"
 #include "cli/analysis/analysis.h"
 #include "cli/tool/cli.h"
-#include "cli/tool/cxxname.h"
+#include "view/cxxname.h"
 
 /* What a site's rule may be (analysis.h). */
 enum { UNKNOWN, NONE, FIRST };
@@ -75,7 +75,7 @@ function_matches(const struct stack *s, const char *glob,
     if (is_like(glob, name) ||
         (is_new(name) && is_like(glob, "operator new[]")))
         return true;
-    alqi_cli_cxxname_shorten(shorter, sizeof shorter, name, sizeof shorter);
+    alqi_view_cxxname_bare(shorter, sizeof shorter, name);
     return is_like(glob, shorter);
 }
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/convert/entries.h"
-#include "cli/tool/cxxname.h"
+#include "view/cxxname.h"
 
 enum {
     /* bytes of one location record; a reader takes a longer one for damage */
@@ -34,7 +34,7 @@ shorten(struct alqi_base_arena *names, const char *function)
     char text[NAME_BYTES_MAX];
     const char *kept;
 
-    alqi_cli_cxxname_shorten(text, sizeof text, function, LONG_NAME_COLUMNS);
+    alqi_view_cxxname_shorten(text, sizeof text, function, LONG_NAME_COLUMNS);
     kept = alqi_base_arena_text(names, text, strlen(text));
     return kept != NULL ? kept : function;
 }

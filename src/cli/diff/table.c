@@ -314,8 +314,8 @@ row(const struct alqi_cli_diff *d, const struct alqi_cli_pair *pair)
     figures(d, &pair->change);
     fprintf(term->out, "%s  ", alqi_cli_style(term, ALQI_CLI_PLAIN));
     alqi_cli_diff_name(d, pair, name, place, sizeof name);
-    alqi_cli_draw_fit(term, is_sure ? ALQI_CLI_BOLD : ALQI_CLI_DIM, name,
-                      &left);
+    alqi_cli_draw_fit_name(term, is_sure ? ALQI_CLI_BOLD : ALQI_CLI_DIM, name,
+                           &left);
     if (place[0] != '\0' && left > 4) {
         alqi_cli_draw_fit(term, ALQI_CLI_PLAIN, "  ", &left);
         alqi_cli_draw_fit(term, is_sure ? ALQI_CLI_PLAIN : ALQI_CLI_DIM, place,

@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/convert/codes.h"
-#include "cli/tool/cxxname.h"
+#include "view/cxxname.h"
 #include "cli/read/names.h"
 
 /* Whole names, by the project or language that has them. */
@@ -194,7 +194,7 @@ alqi_cli_is_wrapper(const char *function)
     return is_any(whole, ALQI_COUNT_OF(whole), function) ||
            is_any(more, n_more, function) ||
            has_prefix(prefixes, ALQI_COUNT_OF(prefixes), function) ||
-           is_of_rust(function) || alqi_cli_cxxname_is_internal(function);
+           is_of_rust(function) || alqi_view_cxxname_is_internal(function);
 }
 
 /* The copy of the list is never freed: the names point into it. */

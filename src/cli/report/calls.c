@@ -83,8 +83,8 @@ name_draw(const struct drawing *d, uint32_t node, bool is_last, int *left)
 
     alqi_cli_draw_name(text, sizeof text,
                        alqi_cli_names_text(names, f->function));
-    alqi_cli_draw_fit(&d->report->term,
-                      is_last ? ALQI_CLI_BOLD : ALQI_CLI_PLAIN, text, left);
+    alqi_cli_draw_fit_name(
+        &d->report->term, is_last ? ALQI_CLI_BOLD : ALQI_CLI_PLAIN, text, left);
     alqi_cli_draw_place(text, sizeof text, names, f);
     if (is_last && text[0] != '\0' && *left > 4) {
         alqi_cli_draw_fit(&d->report->term, ALQI_CLI_DIM, "  ", left);

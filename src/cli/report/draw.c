@@ -9,11 +9,9 @@
 #include <string.h>
 
 #include "base/file_name.h"
-#include "cli/tool/cxxname.h"
+#include "view/cxxname.h"
 #include "cli/report/draw.h"
 #include "cli/tool/text.h"
-
-enum { LONG_NAME_COLUMNS = 40 };
 
 void
 alqi_cli_draw_cell(const struct alqi_cli_term *term, enum alqi_cli_style style,
@@ -48,6 +46,23 @@ alqi_cli_draw_fit(const struct alqi_cli_term *term, enum alqi_cli_style style,
                        (int)alqi_cli_prefix_bytes(text, (size_t)*left - 1),
                        text);
     *left = n <= *left ? *left - n : 0;
+}
+
+void
+alqi_cli_draw_fit_name(const struct alqi_cli_term *term,
+                       enum alqi_cli_style style, const char *name, int *left)
+{
+    size_t n = alqi_cli_columns(name), tail;
+
+    if (*left < 5 || n <= (size_t)*left) {
+        alqi_cli_draw_fit(term, style, name, left);
+        return;
+    }
+    tail = (size_t)*left / 2;
+    alqi_cli_print(term, style, "%.*s…%s",
+                   (int)alqi_cli_prefix_bytes(name, (size_t)*left - 1 - tail),
+                   name, name + alqi_cli_prefix_bytes(name, n - tail));
+    *left = 0;
 }
 
 /* Without memory nothing is printed. */
@@ -86,7 +101,7 @@ alqi_cli_grouping_name(enum alqi_cli_grouping grouping)
 void
 alqi_cli_draw_name(char *out, size_t capacity, const char *function)
 {
-    alqi_cli_cxxname_shorten(out, capacity, function, LONG_NAME_COLUMNS);
+    alqi_view_cxxname_shorten(out, capacity, function, ALQI_VIEW_NAME_COLUMNS);
 }
 
 /* By function and by line a group is its function; by file its file, or the

@@ -20,6 +20,11 @@ void alqi_cli_draw_right(const struct alqi_cli_term *term, const char *text,
 void alqi_cli_draw_fit(const struct alqi_cli_term *term,
                        enum alqi_cli_style style, const char *text, int *left);
 
+/* The same of a name: it loses its middle. */
+void alqi_cli_draw_fit_name(const struct alqi_cli_term *term,
+                            enum alqi_cli_style style, const char *name,
+                            int *left);
+
 void alqi_cli_draw_text(const struct alqi_cli_term *term,
                         enum alqi_cli_style style, int *left,
                         const char *format, ...)

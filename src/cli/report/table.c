@@ -193,7 +193,7 @@ callers(const struct alqi_cli_report *r, const struct alqi_cli_frame *frames,
         last = frames[at].function;
         alqi_cli_draw_name(name, sizeof name, alqi_cli_names_text(names, last));
         alqi_cli_draw_fit(&r->term, ALQI_CLI_DIM, " ← ", left);
-        alqi_cli_draw_fit(&r->term, ALQI_CLI_DIM, name, left);
+        alqi_cli_draw_fit_name(&r->term, ALQI_CLI_DIM, name, left);
     }
 }
 
@@ -214,7 +214,7 @@ alqi_cli_report_site(struct alqi_cli_report *r, const struct alqi_cli_group *g,
         alqi_cli_draw_fit(&r->term, ALQI_CLI_PLAIN, ALQI_CLI_MAPPING_NAME " ",
                           &left);
     alqi_cli_draw_group(text, sizeof text, a->names, &g->frame, r->grouping);
-    alqi_cli_draw_fit(&r->term, ALQI_CLI_BOLD, text, &left);
+    alqi_cli_draw_fit_name(&r->term, ALQI_CLI_BOLD, text, &left);
     if (r->grouping <= ALQI_CLI_BY_LINE) {
         alqi_cli_draw_place(text, sizeof text, a->names, &g->frame);
     } else {

@@ -122,49 +122,6 @@ hostile_text_becomes_printable_utf8(void **state)
     assert_int_equal(alqi_cli_prefix_bytes("a→b", 2), 4);
 }
 
-static void
-names_lose_what_nobody_reads(void **state)
-{
-    static const struct {
-        const char *in, *out;
-    } rows[] = {
-        {"main", "main"},
-        {"load(char const*, int)", "load"},
-        {"ns::C::get(int) const", "ns::C::get"},
-        {"C::operator()(int)", "C::operator()"},
-        {"C::operator()", "C::operator()"},
-        {"Format.make_padding.(fun)", "Format.make_padding.(fun)"},
-        {"f(void (*)(int))", "f"},
-        {"std::map<int, int>::at(int)", "std::map<int, int>::at"},
-        {"std::vector<std::pair<int, std::string>, std::allocator<int> >::"
-         "push_back(int&&)",
-         "std::vector<…>::push_back"},
-        {"std::ostream& std::operator<< <std::char_traits<char> >(int)",
-         "std::operator<< <…>"},
-        {"void f<int>(int)", "f<int>"},
-        {"(anonymous namespace)::g(int)", "(anonymous namespace)::g"},
-        {"main::{lambda(int, int)#1}::operator()(int) const",
-         "main::{lambda(int, int)#1}::operator()"},
-        {"C::operator unsigned long() const", "C::operator unsigned long"},
-        {"operator new(unsigned long)", "operator new"},
-        {"h(int) [clone .cold]", "h"},
-        {"<alloc::vec::Vec<T> as core::iter::Extend>::extend",
-         "<alloc::vec::Vec<…> as core::iter::Extend>::extend"},
-        {"libstdc++.so.6.0.30+0xabcd", "libstdc++.so.6.0.30+0xabcd"},
-        {")", ")"},
-        {"", ""},
-    };
-    char out[256];
-
-    (void)state;
-    for (size_t i = 0; i < ALQI_COUNT_OF(rows); i++) {
-        alqi_cli_draw_name(out, sizeof out, rows[i].in);
-        assert_string_equal(out, rows[i].out);
-    }
-    alqi_cli_draw_name(out, 12, "a_very_long_name_that_does_not_fit");
-    assert_true(strlen(out) < 12);
-}
-
 int
 main(void)
 {
@@ -174,7 +131,6 @@ main(void)
         cmocka_unit_test(counts_are_read_whole),
         cmocka_unit_test(durations_are_read_with_their_unit),
         cmocka_unit_test(hostile_text_becomes_printable_utf8),
-        cmocka_unit_test(names_lose_what_nobody_reads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
