@@ -110,10 +110,10 @@ class Small(unittest.TestCase):
                  .splitlines() if ";make@<string>" in line]
         self.assertGreater(len(lines), 1000)
         for line in lines:
-            # between them what is inlined into the evaluator, and <module>;
-            # a call of another function passes through Objects
+            # between them what is inlined into the evaluator, which differs
+            # from build to build, and <module>
             self.assertRegex(line, r"_PyEval_EvalFrameDefault@[^;]*;"
-                                   r"([^;@<]+@[^;]*/(Include|Python)/[^;]*;)*"
+                                   r"([^;@<]+@[^;]*;)*"
                                    r"(<module>@<string>:5;)?make@<string>")
 
     def test_sampled(self):
