@@ -110,10 +110,11 @@ export async function close() {
     browser = undefined;
 }
 
-/* Opens an address; `wishes` are those of a browser context. */
+/* Opens an address; `wishes` are those of a browser context. The window is as
+ * high as one that has all of the page's top. */
 export async function open(url, wishes = {}) {
     const context = await (await launched()).newContext({
-        viewport: { width: 1280, height: 860 }, ...wishes });
+        viewport: { width: 1280, height: 900 }, ...wishes });
     context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     const requests = [];

@@ -393,11 +393,14 @@ test("the page by keys alone", async () => {
 
 /* ---- how it looks ----------------------------------------------------- */
 
-for (const colorScheme of ["light", "dark"])
-    test(`no view has a fault that axe finds, by ${colorScheme}`, async () => {
+for (const [colorScheme, width, height] of [
+    ["light", 1280, 900], ["dark", 1280, 900], ["light", 800, 600],
+    ["dark", 800, 600]])
+    test(`no view has a fault that axe finds, by ${colorScheme}, ${height} high`,
+         async () => {
         for (const view of VIEWS) {
             const { page, done } = await at(`#view=${view}&live=peak`,
-                                            { colorScheme });
+                { colorScheme, viewport: { width, height } });
             await page.keyboard.press("e");
             await page.evaluate(axeSource());
             assert.deepEqual(await faults(page), [], view);
@@ -485,6 +488,139 @@ for (const [name, width] of [["narrow window", 1024], ["phone", 360]])
             await done();
         }
     });
+
+/* ---- room for the answer ---------------------------------------------- */
+
+const TABLES = ["sites", "tree", "functions", "samples"];
+
+/* Rows of the view's table that are in sight, whole. */
+const rowsInSight = (page) => page.evaluate(() => {
+    const table = document.querySelector("main table");
+    const place = table.closest(".wide").getBoundingClientRect();
+    const foot = table.querySelector("tfoot .whole");
+    const top = table.tHead.rows[0].cells[0].getBoundingClientRect().bottom;
+    const bottom = Math.min(innerHeight, place.bottom,
+        foot ? foot.cells[0].getBoundingClientRect().top : innerHeight);
+    return [...table.tBodies[0].rows].filter((row) => {
+        const box = row.getBoundingClientRect();
+        return box.top >= top - 1 && box.bottom <= bottom + 1;
+    }).length;
+});
+
+for (const [width, height, least] of [[1280, 800, 18], [800, 600, 8]])
+    test(`the answer has the first screen of ${width} x ${height}`, async () => {
+        for (const view of TABLES) {
+            const { page, done } = await at(`#view=${view}`,
+                                            { viewport: { width, height } });
+            const n = await rowsInSight(page);
+            const all = await page.locator("main tbody tr").count();
+            assert.ok(n >= Math.min(least, all), `${view}: ${n} of ${all}`);
+            assert.ok(await page.evaluate(() =>
+                document.documentElement.scrollHeight <= innerHeight), view);
+            const line = await page.locator("header").first()
+                .boundingBox();
+            assert.ok(line.height < 50, `${view}: top of ${line.height}`);
+            await done();
+        }
+    });
+
+test("heads and the total of a table stay in sight", async () => {
+    for (const [width, height] of [[1280, 800], [800, 600], [360, 800]]) {
+        const { page, done } = await at("#view=sites",
+                                        { viewport: { width, height } });
+        const where = () => page.evaluate(() => {
+            const y = (what) => document.querySelector(what)
+                .getBoundingClientRect();
+            const place = y("main .wide");
+            return [y("thead th").top - place.top,
+                    place.bottom - y("tfoot .whole th").bottom];
+        });
+        const before = await where();
+        await page.locator("main .wide").evaluate((e) => { e.scrollTop = 900; });
+        assert.ok(await page.locator("main .wide").evaluate((e) =>
+            e.scrollTop > 800), `${width}: scrolled`);
+        const after_ = await where();
+        for (const i of [0, 1])
+            assert.ok(Math.abs(after_[i]) < 3 && Math.abs(before[i]) < 3,
+                      `${width}: ${before} ${after_}`);
+        await done();
+    }
+});
+
+test("the top is one line with a spark line, and all of it on demand",
+     async () => {
+    const low = { viewport: { width: 1280, height: 800 } };
+    const { page, done } = await at("#view=sites&live=peak", low);
+    const active = () => page.evaluate(() => document.activeElement?.id);
+    assert.equal(await page.locator("#timeline").count(), 0);
+    const all = await page.locator(".spark path.all").getAttribute("d");
+    assert.equal(all.match(/h1/g).length, await page.evaluate(() =>
+        fetch("api/timeline").then((r) => r.json()).then((t) => t.all.length)));
+    /* Each step of the part is at or below that of all. */
+    const heights = async (what) => [...(await page.locator(`.spark path.${what}`)
+        .getAttribute("d")).matchAll(/V([0-9.]+)h1/g)].map((m) => Number(m[1]));
+    const [most, part] = [await heights("all"), await heights("part")];
+    assert.equal(Math.min(...most), 0);
+    assert.ok(part.every((y, i) => y >= most[i]));
+    assert.match(await page.locator(".spark").innerText(), /42\.7 MiB/);
+
+    await page.locator(".spark").click();
+    await page.locator("#timeline").waitFor();
+    assert.equal(hash(page), "#view=sites&live=peak&top=full");
+    assert.equal(await active(), "timeline");
+    await page.locator("#fold").click();
+    await page.locator(".spark").waitFor();
+    assert.equal(hash(page), "#view=sites&live=peak&top=line");
+    assert.equal(await active(), "spark");
+    await page.keyboard.press("t");
+    await page.locator("#timeline").waitFor();
+    assert.equal(await active(), "timeline");
+    await page.goto(`${server.url}#view=sites&top=line`);
+    await page.setViewportSize({ width: 1920, height: 1080 });
+    await page.locator(".spark").waitFor();
+    await done();
+
+    /* What the line chooses is what the rest of the page chooses. */
+    const line = await at("#view=sites&live=peak&in=Typ", low);
+    await line.page.getByLabel("Preset").selectOption("Leaks");
+    await line.page.getByLabel("Weigh by").selectOption("Blocks");
+    await settled(line.page);
+    assert.equal(hash(line.page), "#view=sites&live=end&in=Typ&by=blocks");
+    assert.deepEqual(await line.page.locator(".chips bdi").allInnerTexts(),
+                     ["inside …Typ…"]);
+    await line.page.locator(".chips button").click();
+    assert.equal(hash(line.page), "#view=sites&live=end&by=blocks");
+    await line.done();
+});
+
+test("a name has one line of a table, and its end is in sight", async () => {
+    const t = new TraceFile();
+    const names = Array.from({ length: 30 }, (_, i) =>
+        `very::long::name::${"of_a_space::".repeat(i)}ends_${100 + i}`);
+    for (const name of names)
+        t.alloc(100, [{ name: "main" }, { name }]);
+    const s = await serve(write("names.ctf", t.bytes()));
+    for (const width of [1280, 800, 360])
+        for (const view of TABLES) {
+            const { page, done } = await open(`${s.url}#view=${view}`,
+                { viewport: { width, height: 800 } });
+            await settled(page);
+            const wrong = await page.evaluate(() => [...document
+                .querySelectorAll("tbody th")].filter((th) => {
+                const code = th.querySelector(".code");
+                const range = document.createRange();
+                const last = document.createTreeWalker(code, 4);
+                while (last.nextNode());
+                range.selectNodeContents(last.currentNode);
+                const end = range.getBoundingClientRect();
+                return end.right > th.getBoundingClientRect().right ||
+                    code.getBoundingClientRect().height > 26;
+            }).map((th) => th.innerText));
+            assert.deepEqual(wrong, [], `${view} ${width}`);
+            await done();
+        }
+    await s.stop();
+});
 
 /* ---- unusual traces --------------------------------------------------- */
 

@@ -5,65 +5,21 @@ import { useEffect, useLayoutEffect, useRef, useState } from
 import type { Info, TraceInfo } from "./answers";
 import { useAnswer } from "./ask";
 import { DiffView } from "./diff";
-import { FilterBar } from "./filters";
 import { FlameView } from "./flame";
-import { bytesText, durationText } from "./format";
 import { FunctionsView } from "./functions";
 import { HeatView } from "./heat";
-import { Help, helpIsOpen } from "./help";
+import { Help } from "./help";
 import { HotView } from "./hot";
 import { onKey } from "./keys";
-import { FunctionName, clean, cutName, fileOf, placeOf } from "./parts";
+import { FunctionName, placeOf } from "./parts";
 import { SamplesView } from "./samples";
 import { actionsFor, picked } from "./selection";
 import { SitesView } from "./sites";
 import type { Params } from "./state";
 import { VIEWS, go, linkTo, one, useParams, viewOf } from "./state";
-import type { Choice } from "./theme";
-import { choice, choose } from "./theme";
-import { TimelinePanel } from "./timeline";
+import { Top } from "./top";
 import { TraceView } from "./trace";
 import { TreeView } from "./tree";
-
-const THEMES: Record<Choice, [Choice, string]> = {
-    auto: ["light", "Theme: as the system"],
-    light: ["dark", "Theme: light"],
-    dark: ["auto", "Theme: dark"],
-};
-
-const whole = (n: number) => n.toLocaleString("en");
-
-function Head(props: { trace: TraceInfo }) {
-    const { trace } = props;
-    const theme = choice.use();
-    const [next, says] = THEMES[theme];
-    const name = trace.command || trace.program || trace.name;
-    return <header class="head">
-        <div class="title">
-            <h1><bdi>{cutName(clean(name))}</bdi></h1>
-            <p class="dim">
-                {bytesText(trace.peak_bytes)} at the peak,{" "}
-                {bytesText(trace.total.bytes)} allocated in{" "}
-                {durationText(trace.end_us)}
-                {trace.is_exact ? ", every block counted"
-                    : `, ${whole(trace.n_rows)} blocks sampled`}
-                {trace.n_left_out > 0 && ` and drawn by chance from ${whole(
-                    trace.n_rows + trace.n_left_out)}: errors are of those`}
-                {(trace.damage || trace.notes.length > 0) && <>{", "}
-                    <a href={linkTo({ view: "trace" })}>see notes</a></>}
-            </p>
-        </div>
-        <div class="head-tools">
-            <button type="button" class="plain" title={says}
-                aria-label={says} onClick={() => choose(next)}>
-                {theme === "auto" ? "◐" : theme === "light" ? "☀" : "☾"}
-            </button>
-            <button type="button" class="plain" title="Keys ( ? )"
-                aria-label="Keys" onClick={() => helpIsOpen.set(true)}>?
-            </button>
-        </div>
-    </header>;
-}
 
 /* A search begins when nobody types for so long. */
 const TYPING_MS = 150;
@@ -148,9 +104,6 @@ export function App() {
         addEventListener("keydown", listener);
         return () => removeEventListener("keydown", listener);
     }, [trace]);
-    useEffect(() => {
-        if (trace) document.title = `${fileOf(trace.name)} – Aliquot`;
-    }, [trace]);
     if (error !== undefined)
         return <main><p class="error" role="alert">{error}</p></main>;
     if (!info || !trace)
@@ -160,11 +113,7 @@ export function App() {
             e.preventDefault();
             document.getElementById("main")?.focus();
         }}>Skip to the view</a></nav>
-        <Head trace={trace} />
-        <div class="top">
-            <TimelinePanel params={params} trace={trace} />
-            <FilterBar params={params} trace={trace} info={info} />
-        </div>
+        <Top params={params} info={info} trace={trace} />
         <Tabs params={params} />
         <main id="main" tabIndex={-1}>
             <View params={params} info={info} trace={trace} />

@@ -175,7 +175,7 @@ export function DiffView(props: { params: Params; info: Info;
     const other = info.traces[Number(one(params, "b.t") ?? "0")];
     const exact = props.trace.is_exact && (other?.is_exact ?? true);
     if (!isReady) return null;
-    return <section class="view">
+    return <section class="view fill">
         <Sides params={params} info={info} trace={props.trace} />
         <div class="tools">
             <Choice label="Show as" value={isGraph ? "graph" : "table"}

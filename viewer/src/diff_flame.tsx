@@ -8,6 +8,7 @@ import type { Sum, Tree } from "./answers";
 import { query, useAnswer } from "./ask";
 import { zOf } from "./colours";
 import { MIN_SHARE, focusQuery } from "./flame";
+import { found } from "./find";
 import { FlameChart } from "./flame_chart";
 import type { Part } from "./flame_model";
 import { forestOf, model as modelOf } from "./flame_model";
@@ -48,9 +49,7 @@ function Graph(props: { tree: DiffTree; params: Params; exact: boolean;
         (d) => (d[3] as number) + (d[8] ?? 0),
         (d) => (d[2] as number) + (d[10] ?? 0)), props.fragment, grows),
         [tree, grows]);
-    const matches = useMemo(() => new Set<string>(q === "" ? []
-        : tree.functions.filter((f) => f.name.includes(q)).map((f) => f.name)),
-        [tree, q]);
+    const matches = useMemo(() => found(tree.functions, q), [tree, q]);
     const funcAt = (part: Part, box: number) => {
         const forest = forestOf(m, part);
         if (!forest)

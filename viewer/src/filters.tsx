@@ -1,20 +1,24 @@
 /* filters.tsx -- presets, what is filtered now, and the way to more of it */
 
-import { useState } from "preact/hooks";
 import type { Info, TraceInfo } from "./answers";
 import { chips } from "./filter_text";
 import { FilterForm } from "./filter_form";
 import { Choice, clean, cutName, fileOf } from "./parts";
 import type { Params } from "./state";
 import { FILTER_KEYS, byOf, go, isPreset, one, presets } from "./state";
+import { store } from "./store";
 
-export const formIsOpen = { toggle: () => {} };
+export const formIsOpen = store(false);
+
+export const WEIGHTS = [["bytes", "Bytes"], ["blocks", "Blocks"],
+                        ["samples", "Samples"]] as const;
 
 export function Chips(props: { params: Params; trace: TraceInfo;
-                               side: "" | "b." }) {
+                               side: "" | "b."; none?: string }) {
     const list = chips(props.params, props.trace, props.side);
     if (list.length === 0)
-        return <span class="dim none">everything that was allocated</span>;
+        return <span class="dim none">
+            {props.none ?? "everything that was allocated"}</span>;
     return <ul class="chips" aria-label="Filter">
         {list.map((chip) => <li key={chip.text}>
             <bdi>{cutName(clean(chip.text))}</bdi>
@@ -24,11 +28,11 @@ export function Chips(props: { params: Params; trace: TraceInfo;
     </ul>;
 }
 
-function TraceChoice(props: { info: Info; params: Params }) {
+export function TraceChoice(props: { info: Info; params: Params }) {
     const { info, params } = props;
     if (info.traces.length < 2) return null;
-    return <label class="trace-choice">Trace{" "}
-        <select value={one(params, "t") ?? "0"} onChange={(e) =>
+    return <label class="trace-choice"><span>Trace </span>
+        <select aria-label="Trace" value={one(params, "t") ?? "0"} onChange={(e) =>
             go({ t: e.currentTarget.value, focus: undefined,
                  fn: undefined })}>
             {info.traces.map((t, i) =>
@@ -37,15 +41,27 @@ function TraceChoice(props: { info: Info; params: Params }) {
     </label>;
 }
 
+export function FormButton() {
+    const isOpen = formIsOpen.use();
+    return <button type="button" class="plain" aria-expanded={isOpen}
+        aria-controls="filter-form" onClick={() => formIsOpen.set(!isOpen)}>
+        {isOpen ? "Close filter" : "Filter…"}</button>;
+}
+
+export function FormPlace(props: { params: Params; trace: TraceInfo }) {
+    const isOpen = formIsOpen.use();
+    return <div id="filter-form" hidden={!isOpen}>
+        {isOpen && <FilterForm {...props} side="" />}
+    </div>;
+}
+
 export function FilterBar(props: { info: Info; trace: TraceInfo;
                                    params: Params }) {
     const { params, trace } = props;
-    const [isOpen, open] = useState(false);
     const list = presets(trace.end_us);
     const kept = new Set(["t", "by"]);
     const nothing = Object.fromEntries(FILTER_KEYS.filter((k) => !kept.has(k))
         .map((k) => [k, undefined]));
-    formIsOpen.toggle = () => open(!isOpen);
     return <section class="filters" aria-label="Filter">
         <div class="tools">
             <div class="choice" role="group" aria-label="Presets">
@@ -55,21 +71,16 @@ export function FilterBar(props: { info: Info; trace: TraceInfo;
             </div>
             <TraceChoice info={props.info} params={params} />
             <Choice label="Weigh by" value={byOf(params)}
-                options={[["bytes", "Bytes"], ["blocks", "Blocks"],
-                          ["samples", "Samples"]]}
+                options={WEIGHTS}
                 onPick={(by) => go({ by: by === "bytes" ? undefined : by })} />
         </div>
         <div class="filter-now">
-            <button type="button" class="plain" aria-expanded={isOpen}
-                aria-controls="filter-form" onClick={() => open(!isOpen)}>
-                {isOpen ? "Close filter" : "Filter…"}</button>
+            <FormButton />
             <Chips params={params} trace={trace} side="" />
             {chips(params, trace).length > 1 &&
                 <button type="button" class="plain"
                     onClick={() => go(nothing)}>Clear all</button>}
         </div>
-        <div id="filter-form" hidden={!isOpen}>
-            {isOpen && <FilterForm params={params} trace={trace} side="" />}
-        </div>
+        <FormPlace params={params} trace={trace} />
     </section>;
 }

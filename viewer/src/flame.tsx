@@ -4,6 +4,8 @@
 import { useMemo } from "preact/hooks";
 import type { Func, Sum, TraceInfo, Tree } from "./answers";
 import { ask, query, useAnswer, useAsked } from "./ask";
+import type { Of } from "./find";
+import { found, searchOf } from "./find";
 import { FlameChart } from "./flame_chart";
 import type { Model, Part } from "./flame_model";
 import { forestOf, model as modelOf } from "./flame_model";
@@ -84,9 +86,13 @@ function Crumbs(props: { fragment: number[]; names: Names }) {
     </nav>;
 }
 
+const IN: Record<Of, string> = { any: "in", function: "in", file: "infile",
+                                module: "inmodule" };
+
 function Found(props: { params: Params; q: string; whole: Sum; by: By }) {
+    const search = searchOf(props.q);
     const { answer } = useAnswer<Tree>("tree", query(filterOf(props.params),
-        "depth=1", `in=${encodeURIComponent(props.q)}`,
+        "depth=1", `${IN[search.of]}=${encodeURIComponent(search.word)}`,
         focusQuery(focusOf(props.params))));
     if (!answer) return null;
     const sum = answer.focus;
@@ -120,10 +126,8 @@ function Graph(props: { params: Params; trace: TraceInfo; by: By;
                        grows),
         };
     }, [picture, grows]);
-    const matches = useMemo(() => new Set<string>(q === "" ? [] : [callers, callees]
-        .flatMap((t) => t?.functions ?? [])
-        .filter((f) => f.name.includes(q)).map((f) => f.name)),
-        [picture, q]);
+    const matches = useMemo(() => found([callers, callees]
+        .flatMap((t) => t?.functions ?? []), q), [picture, q]);
     const answer = (callees ?? callers) as Tree;
     const exact = props.trace.is_exact;
     const cut = Math.max(m.callees?.cut ?? 0, m.callers?.cut ?? 0);
@@ -186,7 +190,7 @@ export function FlameView(props: { params: Params; trace: TraceInfo }) {
         ]);
         return { callees, callers, fragment: focus };
     });
-    return <section class="view">
+    return <section class="view fill">
         <div class="tools">
             {focus.length === 0 && <Choice label="Begin with"
                 value={up ? "up" : "down"}

@@ -148,7 +148,7 @@ export function FunctionsView(props: { params: Params; trace: TraceInfo }) {
                        q === "" ? "" : `q=${encodeURIComponent(q)}`));
     const single = useAnswer<FunctionAnswer>("function", id === undefined
         ? null : query(filterOf(params), `id=${encodeURIComponent(id)}`));
-    return <section class="view">
+    return <section class={id === undefined ? "view fill" : "view"}>
         {id !== undefined && <div class="tools">
             <button type="button" class="plain" onClick={() =>
                 go({ fn: undefined, line: undefined })}>← All functions

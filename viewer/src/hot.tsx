@@ -59,7 +59,7 @@ function Table(props: { answer: Hot; params: Params; trace: TraceInfo }) {
 
 export function HotView(props: { params: Params; trace: TraceInfo }) {
     const asked = useAnswer<Hot>("hot", query(filterOf(props.params)));
-    return <section class="view">
+    return <section class="view fill">
         <Waiting asked={asked}>{(answer) =>
             answer.rows.length === 0
                 ? <><p class="over"><SumLine sum={answer.total} label="Total"

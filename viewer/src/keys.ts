@@ -4,6 +4,7 @@ import type { TraceInfo } from "./answers";
 import { formIsOpen } from "./filters";
 import { helpIsOpen } from "./help";
 import { actionsFor, picked } from "./selection";
+import { focusWish } from "./timeline";
 import { VIEWS, back, focusOf, go, isPreset, now, presets } from "./state";
 
 const isField = (target: EventTarget | null) => target instanceof Element &&
@@ -25,6 +26,12 @@ function retract(end: "outer" | "inner") {
     if (focus.length > 0) go({ focus: left.join(",") });
 }
 
+function toTimeline() {
+    if (document.getElementById("timeline")) return focusFirst("#timeline");
+    focusWish.on = true;
+    go({ top: "full" }, "replace");
+}
+
 export function onKey(e: KeyboardEvent, trace: TraceInfo | undefined) {
     if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented) return;
     if (document.querySelector("dialog[open]")) return;
@@ -39,10 +46,10 @@ export function onKey(e: KeyboardEvent, trace: TraceInfo | undefined) {
     const act: Record<string, () => void> = {
         "?": () => helpIsOpen.set(true),
         "/": () => focusFirst("#search"),
-        t: () => focusFirst("#timeline"),
+        t: toTimeline,
         g: () => focusFirst(".view .flame, .view tr[tabindex='0'], " +
             ".view .heat button[tabindex='0']"),
-        e: () => formIsOpen.toggle(),
+        e: () => formIsOpen.set(!formIsOpen.get()),
         p: () => nextPreset(trace),
         "[": () => retract("outer"),
         "]": () => retract("inner"),

@@ -7,6 +7,7 @@ import type { By } from "./state";
 import { bytesFigure, bytesText, countFigure, countText, percentText } from
     "./format";
 import type { Forest } from "./forest";
+import { searchOf } from "./find";
 import { total } from "./forest";
 
 /* ---- figures ---------------------------------------------------------- */
@@ -197,12 +198,13 @@ export const shortOf = (f: Func | undefined) =>
 
 /* The whole name is said where a pointer rests on the short one. */
 export function FunctionName(props: { fn: Func | undefined; q?: string;
-                                  class?: string }) {
+                                  class?: string; isLine?: boolean }) {
     const whole = nameOf(props.fn);
     const short = shortOf(props.fn);
+    const head = props.isLine ? headOf(short) : 0;
     return <bdi class={props.class ?? "code"}
         title={whole !== short || whole.length > 60 ? whole : undefined}>
-        <Marked text={short} q={props.q ?? ""} /></bdi>;
+        <Marked text={short} q={props.q ?? ""} head={head} /></bdi>;
 }
 
 export const fileOf = (path: string) =>
@@ -211,26 +213,39 @@ export const fileOf = (path: string) =>
 export function placeOf(f: Func | undefined, line?: number): string {
     if (!f) return "";
     const at = f.file ? fileOf(f.file) + (line ? `:${line}` : "") : "";
-    const module = f.module ? fileOf(f.module) : "";
-    return [at, module].filter((s, i, l) => s !== "" && l.indexOf(s) === i)
-        .join(" · ");
+    const module = f.module && fileOf(f.module);
+    return [at, module === fileOf(f.file) ? "" : module]
+        .filter((s) => s !== "").join(" · ");
 }
 
 export function Name(props: { fn: Func | undefined; line?: number;
                               q?: string }) {
     const place = placeOf(props.fn, props.line);
     return <span class="name">
-        <FunctionName fn={props.fn} q={props.q ?? ""} />
-        {place && <span class="place">{cutName(place)}</span>}
+        <FunctionName fn={props.fn} q={props.q ?? ""} isLine />
+        {place && <span class="place" title={place}>{cutName(place)}</span>}
     </span>;
 }
 
-export function Marked(props: { text: string; q: string }) {
-    const at = props.q === "" ? -1 : props.text.indexOf(props.q);
-    if (at < 0) return <>{props.text}</>;
-    const end = at + props.q.length;
-    return <>{props.text.slice(0, at)}<mark>{props.text.slice(at, end)}</mark>
-        {props.text.slice(end)}</>;
+/* A name on one line keeps its end; what is before it may be cut. */
+const TAIL = 16;
+const headOf = (text: string) =>
+    text.length > TAIL + 4 ? text.length - TAIL : 0;
+
+/* The text with what was searched for marked, its first `head` letters apart. */
+function Marked(props: { text: string; q: string; head: number }) {
+    const { text, head } = props;
+    const { of, spanIn } = searchOf(props.q);
+    const [from, to] = of === "any" || of === "function"
+        ? spanIn(text) ?? [0, 0] : [0, 0];
+    const piece = (a: number, b: number) => {
+        const x = Math.min(Math.max(from, a), b);
+        const y = Math.min(Math.max(to, x), b);
+        return <>{text.slice(a, x)}
+            {y > x && <mark>{text.slice(x, y)}</mark>}{text.slice(y, b)}</>;
+    };
+    return <>{head > 0 && <span class="cut">{piece(0, head)}</span>}
+        {piece(head, text.length)}</>;
 }
 
 /* ---- controls --------------------------------------------------------- */
@@ -255,7 +270,8 @@ export function Waiting<T>(props: {
         return <p class="error" role="alert">{message}</p>;
     if (answer === undefined)
         return <p class="wait" role="status">Reading…</p>;
-    return <div class={isWaiting ? "stale" : ""} aria-busy={isWaiting}>
+    return <div class={isWaiting ? "answer stale" : "answer"}
+        aria-busy={isWaiting}>
         {props.children(answer)}
     </div>;
 }

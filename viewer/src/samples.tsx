@@ -46,9 +46,8 @@ function Page(props: { answer: Samples; trace: TraceInfo; params: Params;
     const last = Math.min(offset + answer.rows.length, answer.n);
     const to = (o: number) => go({ offset: o > 0 ? String(o) : undefined });
     return <>
-        <p class="over">
-            <SumLine sum={answer.total} exact={trace.is_exact} label="Total" />
-        </p>
+        <div class="tools">
+        <SumLine sum={answer.total} exact={trace.is_exact} label="Total" />
         <p class="pages">
             <button type="button" disabled={offset === 0}
                 onClick={() => to(Math.max(0, offset - PAGE))}>Earlier</button>
@@ -57,6 +56,7 @@ function Page(props: { answer: Samples; trace: TraceInfo; params: Params;
             <button type="button" disabled={last >= answer.n}
                 onClick={() => to(offset + PAGE)}>Later</button>
         </p>
+        </div>
         <Region label="Samples"><table class="figures">
             <thead><tr>
                 <th scope="col" class="n">At</th>
@@ -88,7 +88,7 @@ export function SamplesView(props: { params: Params; trace: TraceInfo }) {
     const offset = Math.max(0, Number(one(params, "offset") ?? "0") || 0);
     const asked = useAnswer<Samples>("samples", query(filterOf(params),
         `order=${order}`, `offset=${offset}`, `limit=${PAGE}`));
-    return <section class="view">
+    return <section class="view fill">
         <div class="tools">
             <Choice label="Order" value={order as "time"} options={ORDERS}
                 onPick={(o) => go({ offset: undefined,

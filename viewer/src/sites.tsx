@@ -63,7 +63,7 @@ export function SitesView(props: { params: Params; trace: TraceInfo }) {
     const q = one(params, "q") ?? "";
     const asked = useAnswer<Sites>("sites", query(filterOf(params),
         `group=${group}`, q === "" ? "" : `q=${encodeURIComponent(q)}`));
-    return <section class="view">
+    return <section class="view fill">
         <div class="tools">
             <Choice label="Group by" value={group} options={GROUPS}
                 onPick={(g) => go({ group: g === "function" ? undefined : g })} />

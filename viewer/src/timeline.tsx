@@ -238,6 +238,9 @@ function Legend(props: { t: Timeline; at: number | null; hasRss: boolean;
 
 const fromUs = (t: Timeline, step: number) => Math.floor(step * t.step_us);
 
+/* Whoever folds or unfolds goes on by keys where the time line is then. */
+export const focusWish = { on: false };
+
 export function TimelinePanel(props: { params: Params; trace: TraceInfo }) {
     const { params, trace } = props;
     const end_us = trace.end_us;
@@ -254,6 +257,12 @@ export function TimelinePanel(props: { params: Params; trace: TraceInfo }) {
                           to: fromUs(t, Math.max(keys.from, keys.at)) }]
             : list;
     }, [params, trace, t, keys, meaning]);
+
+    useEffect(() => {
+        if (!t || !focusWish.on) return;
+        focusWish.on = false;
+        document.getElementById("timeline")?.focus();
+    }, [t]);
 
     if (error !== undefined)
         return <p class="error" role="alert">{error}</p>;

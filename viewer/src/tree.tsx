@@ -16,6 +16,9 @@ import { byOf, filterOf, focusOf, go, one } from "./state";
 /* Rows are unfolded at first as far as one child has most of its parent. */
 const MOST = 0.6;
 
+/* A name beside its indentation. */
+const NAME_WIDE = 220;
+
 function unfoldedAtFirst(f: Forest): Set<number> {
     const open = new Set<number>([0]);
     let at = f.children.get(0)?.[0];
@@ -67,13 +70,13 @@ function TreeRow(props: RowProps) {
     const isLeaf = (f.children.get(node)?.length ?? 0) === 0 &&
         cutBelow(f, node) === 0;
     const depth = f.depth[node] as number;
+    const indent = Math.min(depth - 1, 60) * 14;
     return <tr aria-level={depth} tabIndex={props.isHere ? 0 : -1}
         aria-expanded={isLeaf ? undefined : props.isOpen}
         class={props.isHere ? "picked" : ""} onClick={props.onPick}
         onDblClick={props.onToggle}>
-        <th scope="row">
-            <span class="indent" style={{ paddingInlineStart:
-                `${Math.min(depth - 1, 60) * 14}px` }}>
+        <th scope="row" style={{ minWidth: `${indent + NAME_WIDE}px` }}>
+            <span class="indent" style={{ paddingInlineStart: `${indent}px` }}>
                 <span class={isLeaf ? "twist leaf" : "twist"}
                     aria-hidden="true" onClick={(e) => {
                         e.stopPropagation();
@@ -221,7 +224,7 @@ export function TreeView(props: { params: Params; trace: TraceInfo }) {
     const asked = useAnswer<Tree>("tree", query(filterOf(params),
         `min=${MIN_SHARE}`, `dir=${isUp ? "up" : "down"}`,
         focusQuery(focus)));
-    return <section class="view">
+    return <section class="view fill">
         <div class="tools">
             <Choice label="Direction" value={isUp ? "up" : "down"}
                 options={[["down", "Top-down"], ["up", "Bottom-up"]]}
