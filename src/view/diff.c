@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "view/search.h"
 #include "view/sides.h"
 #include "view/significance.h"
 #include "view/sites.h"
@@ -212,21 +213,23 @@ put_rest(struct alqi_view_json *out, uint64_t n, const struct alqi_view_sum *a,
     alqi_view_json_close(out, '}');
 }
 
-/* The row's function has the searched text in a name. */
+/* The search means the row. */
 static bool
-is_found(const struct table *t, const struct row *row, const char *q)
+is_found(const struct table *t, const struct row *row,
+         struct alqi_view_search *search)
 {
     uint32_t function = row->function;
     const struct alqi_view_index *x =
         alqi_view_both_names(&t->sides->both, &function);
 
-    return alqi_view_is_found(x, function, q);
+    return alqi_view_search_takes(search, x, function);
 }
 
 /* Writes the rows that fit and are found, in order; the rest as one. */
 static void
 put_rows(struct alqi_view_ask *ask, const struct table *t,
-         struct alqi_view_used *used, uint64_t limit, const char *q)
+         struct alqi_view_used *used, uint64_t limit,
+         struct alqi_view_search *search)
 {
     struct alqi_view_sum a = {0}, b = {0};
     uint64_t n_put = 0, n_rest = 0;
@@ -238,7 +241,7 @@ put_rows(struct alqi_view_ask *ask, const struct table *t,
 
         if (n_put < limit &&
             n_put * ROW_BYTES + used->bytes < ALQI_VIEW_ROWS_BYTES &&
-            is_found(t, row, q)) {
+            is_found(t, row, search)) {
             put_row(ask->out, t->sides, row, used);
             n_put++;
         } else {
@@ -287,13 +290,14 @@ alqi_view_diff(struct alqi_view_ask *ask)
     struct table t = {.sides = &sides};
     uint64_t limit = alqi_view_query_number(&ask->query, "limit", 1, LIMIT_MAX,
                                             LIMIT_DEFAULT);
-    const char *q = alqi_view_query_get(&ask->query, "q");
+    struct alqi_view_search search = {0};
     struct alqi_view_used used = {0};
     bool is_put;
 
     t.grouping = (enum alqi_view_grouping)alqi_view_query_choice(
         &ask->query, "group", "function line");
-    is_put = alqi_view_sides_take(ask, &sides) && alqi_view_ready(ask) &&
+    is_put = alqi_view_sides_take(ask, &sides) &&
+             alqi_view_search_take(&search, ask) && alqi_view_ready(ask) &&
              alqi_view_sides_look(ask, &sides);
     if (is_put) {
         is_put =
@@ -302,9 +306,11 @@ alqi_view_diff(struct alqi_view_ask *ask)
     }
     if (is_put) {
         put_totals(ask->out, &t);
-        put_rows(ask, &t, &used, limit, q);
+        put_rows(ask, &t, &used, limit, &search);
         alqi_view_used_put(&used, ask->out);
+        is_put = alqi_view_search_done(&search, ask);
     }
+    alqi_view_search_free(&search);
     alqi_view_used_free(&used);
     alqi_base_map_clear(&t.row_of);
     free(t.rows);

@@ -116,6 +116,24 @@ words_take_parts_wholes_and_expressions(void **state)
 }
 
 static void
+words_without_capitals_ignore_case(void **state)
+{
+    (void)state;
+    assert_true(takes("typ", "Typecore.TYP") && takes("core", "TypeCore"));
+    assert_true(takes("Typ", "xTyp") && !takes("Typ", "typecore"));
+    assert_false(takes("tyP", "typ") || takes("tyP", "Typ"));
+    assert_true(takes("=typ", "typ") && !takes("=typ", "Typ"));
+    assert_true(takes("~^t[x-z]p", "TYPE") && !takes("~^T[x-z]p", "type"));
+    assert_true(takes("~[[:upper:]]y", "TypE") && !takes("~[[:upper:]]", "y"));
+    assert_true(takes("~[[:lower:]]", "Ty") && !takes("~[[:lower:]]", "TY"));
+    /* Of ASCII alone, and a range of signs has no letters. */
+    assert_true(takes("\303\251", "\303\251") &&
+                !takes("\303\251", "\303\211"));
+    assert_false(takes("~[!-_]", "Q"));
+    assert_true(takes("~[!-_]Q", "5Q") && takes("~[!-@]q", "5Q"));
+}
+
+static void
 what_may_differ_between_libraries_is_refused(void **state)
 {
     static const char *const bad[] = {"",
@@ -148,6 +166,7 @@ main(void)
         cmocka_unit_test(each_key_that_chooses_tells_filters_apart),
         cmocka_unit_test(what_is_drawn_chooses_nothing),
         cmocka_unit_test(words_take_parts_wholes_and_expressions),
+        cmocka_unit_test(words_without_capitals_ignore_case),
         cmocka_unit_test(what_may_differ_between_libraries_is_refused),
     };
 

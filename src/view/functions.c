@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "view/function_sums.h"
-#include "view/sites.h"
+#include "view/search.h"
 
 enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 580 };
 
@@ -30,7 +30,7 @@ put_row(struct alqi_view_json *out, const struct alqi_view_named *row,
 static void
 put_rows(struct alqi_view_ask *ask, const struct alqi_view_named *list,
          uint32_t n, const struct alqi_view_sum *self, uint64_t limit,
-         const char *q)
+         struct alqi_view_search *search)
 {
     struct alqi_view_used used;
     struct alqi_view_sum rest = {0};
@@ -46,7 +46,7 @@ put_rows(struct alqi_view_ask *ask, const struct alqi_view_named *list,
     for (uint32_t i = 0; i < n; i++) {
         if (n_put < limit &&
             n_put * ROW_BYTES + used.bytes < ALQI_VIEW_ROWS_BYTES &&
-            alqi_view_is_found(ask->x, list[i].function, q)) {
+            alqi_view_search_takes(search, ask->x, list[i].function)) {
             put_row(ask->out, &list[i], self, &used);
             n_put++;
         } else {
@@ -67,14 +67,17 @@ alqi_view_functions(struct alqi_view_ask *ask)
 {
     uint64_t limit = alqi_view_query_number(&ask->query, "limit", 1, LIMIT_MAX,
                                             LIMIT_DEFAULT);
-    const char *q = alqi_view_query_get(&ask->query, "q");
     const struct alqi_view_scan *scan;
     const struct alqi_view_shape *shape;
     struct alqi_view_sum *self, *folds, *all = NULL;
+    struct alqi_view_search search;
     struct alqi_view_named *list;
 
-    if (!alqi_view_ready(ask) || !alqi_view_look(ask, &scan, &shape))
+    if (!alqi_view_search_take(&search, ask) || !alqi_view_ready(ask) ||
+        !alqi_view_look(ask, &scan, &shape)) {
+        alqi_view_search_free(&search);
         return false;
+    }
     self = alqi_view_sums_self(ask->x, shape, scan);
     folds = alqi_view_sums_of_folds(ask->x, shape, scan);
     if (folds != NULL)
@@ -86,11 +89,13 @@ alqi_view_functions(struct alqi_view_ask *ask)
         uint32_t n = alqi_view_sums_list(ask->x, all, ask->filter.by, list);
 
         alqi_view_put_sum(ask->out, "total", &scan->total);
-        put_rows(ask, list, n, self, limit, q);
+        put_rows(ask, list, n, self, limit, &search);
+        alqi_view_search_done(&search, ask);
     }
     free(self);
     free(folds);
     free(all);
     free(list);
+    alqi_view_search_free(&search);
     return ask->status == 200;
 }

@@ -5,10 +5,9 @@
  * node which the grouping looks at is the key; stacks of one key are one row.
  * Mappings stand apart from what malloc gave. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/intern.h"
-#include "view/ask.h"
+#include "view/search.h"
 #include "view/sites.h"
 #include "view/sort.h"
 
@@ -142,22 +141,11 @@ put_row(struct alqi_view_json *out, const struct alqi_view_site *site,
     alqi_view_json_close(out, '}');
 }
 
-/* Searches the function's name, file and module. */
-bool
-alqi_view_is_found(const struct alqi_view_index *x, uint32_t function,
-                   const char *q)
-{
-    const struct alqi_view_function *f = &x->functions[function];
-
-    return q == NULL || strstr(alqi_view_text(x, f->name), q) != NULL ||
-           strstr(alqi_view_text(x, f->file), q) != NULL ||
-           strstr(alqi_view_text(x, f->module), q) != NULL;
-}
-
 /* Writes the rows that fit and are found; the rest as one. */
 static void
 put_rows(struct alqi_view_ask *ask, const struct alqi_view_sites *s,
-         struct alqi_view_used *used, uint64_t limit, const char *q)
+         struct alqi_view_used *used, uint64_t limit,
+         struct alqi_view_search *search)
 {
     struct alqi_view_sum rest = {0};
     uint64_t n_put = 0, n_rest = 0;
@@ -167,7 +155,7 @@ put_rows(struct alqi_view_ask *ask, const struct alqi_view_sites *s,
     for (uint32_t i = 0; i < s->n; i++) {
         if (n_put < limit &&
             n_put * ROW_BYTES + used->bytes < ALQI_VIEW_ROWS_BYTES &&
-            alqi_view_is_found(ask->x, s->rows[i].function, q)) {
+            alqi_view_search_takes(search, ask->x, s->rows[i].function)) {
             put_row(ask->out, &s->rows[i], used);
             n_put++;
         } else {
@@ -188,26 +176,30 @@ alqi_view_sites(struct alqi_view_ask *ask)
             &ask->query, "group", "function line file module");
     uint64_t limit = alqi_view_query_number(&ask->query, "limit", 1, LIMIT_MAX,
                                             LIMIT_DEFAULT);
-    const char *q = alqi_view_query_get(&ask->query, "q");
     const struct alqi_view_scan *scan;
     const struct alqi_view_shape *shape;
     struct alqi_view_sites sites;
+    struct alqi_view_search search;
     struct alqi_view_used used;
     bool is_put;
 
-    if (!alqi_view_ready(ask))
+    if (!alqi_view_search_take(&search, ask) || !alqi_view_ready(ask) ||
+        !alqi_view_look(ask, &scan, &shape)) {
+        alqi_view_search_free(&search);
         return false;
-    if (!alqi_view_look(ask, &scan, &shape))
-        return false;
+    }
     is_put = alqi_view_sites_make(&sites, ask->x, shape, scan, grouping);
     is_put = alqi_view_used_new(&used, ask->x) && is_put;
     if (is_put) {
         alqi_view_sites_sort(&sites, ask->filter.by);
         alqi_view_put_sum(ask->out, "total", &scan->total);
-        put_rows(ask, &sites, &used, limit, q);
+        put_rows(ask, &sites, &used, limit, &search);
         alqi_view_used_put(&used, ask->out);
     }
     alqi_view_used_free(&used);
     free(sites.rows);
-    return is_put || alqi_view_give_up(ask);
+    is_put = (is_put || alqi_view_give_up(ask)) &&
+             alqi_view_search_done(&search, ask);
+    alqi_view_search_free(&search);
+    return is_put;
 }

@@ -40,8 +40,4 @@ bool alqi_view_sites_make(struct alqi_view_sites *sites,
 /* Sorts them, largest first. */
 void alqi_view_sites_sort(struct alqi_view_sites *sites, enum alqi_view_by by);
 
-/* Whether a function's names have the text; NULL: any. */
-bool alqi_view_is_found(const struct alqi_view_index *index, uint32_t function,
-                        const char *text);
-
 #endif

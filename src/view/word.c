@@ -76,6 +76,18 @@ regex_check(const char *text, char error[ALQI_VIEW_WORD_ERROR_BYTES])
     return status == 0;
 }
 
+/* Classes of case are capitals, too. */
+static bool
+has_capital(const char *text)
+{
+    if (strstr(text, "[:upper:]") != NULL || strstr(text, "[:lower:]") != NULL)
+        return true;
+    for (; *text != '\0'; text++)
+        if (*text >= 'A' && *text <= 'Z')
+            return true;
+    return false;
+}
+
 bool
 alqi_view_word_take(struct alqi_view_word *word, const char *value,
                     char error[ALQI_VIEW_WORD_ERROR_BYTES])
@@ -84,6 +96,8 @@ alqi_view_word_take(struct alqi_view_word *word, const char *value,
                  : value[0] == '~' ? ALQI_VIEW_WORD_REGEX
                                    : ALQI_VIEW_WORD_PART;
     word->text = value + (word->kind != ALQI_VIEW_WORD_PART);
+    word->ignores_case =
+        word->kind != ALQI_VIEW_WORD_WHOLE && !has_capital(word->text);
     snprintf(error, ALQI_VIEW_WORD_ERROR_BYTES, "write a name or a part");
     return word->text[0] != '\0' && (word->kind != ALQI_VIEW_WORD_REGEX ||
                                      regex_check(word->text, error));
@@ -93,7 +107,7 @@ bool
 alqi_view_matcher_make(struct alqi_view_matcher *m,
                        const struct alqi_view_word *word)
 {
-    m->word = word;
+    *m = (struct alqi_view_matcher){.word = word};
     return word->kind != ALQI_VIEW_WORD_REGEX ||
            compile(&m->regex, word->text) == 0;
 }
@@ -103,11 +117,38 @@ alqi_view_matcher_free(struct alqi_view_matcher *m)
 {
     if (m->word->kind == ALQI_VIEW_WORD_REGEX)
         regfree(&m->regex);
+    free(m->folded);
+}
+
+/* The name without capitals; NULL: no memory. */
+static const char *
+fold(struct alqi_view_matcher *m, const char *name)
+{
+    size_t n = strlen(name) + 1;
+
+    if (n > m->folded_bytes) {
+        free(m->folded);
+        m->folded_bytes = 2 * n;
+        m->folded = malloc(m->folded_bytes);
+        if (m->folded == NULL) {
+            m->folded_bytes = 0;
+            return NULL;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        m->folded[i] = name[i] >= 'A' && name[i] <= 'Z'
+                           ? (char)(name[i] - 'A' + 'a')
+                           : name[i];
+    return m->folded;
 }
 
 bool
-alqi_view_matcher_takes(const struct alqi_view_matcher *m, const char *name)
+alqi_view_matcher_takes(struct alqi_view_matcher *m, const char *name)
 {
+    if (m->word->ignores_case && (name = fold(m, name)) == NULL) {
+        m->is_starved = true;
+        return false;
+    }
     switch (m->word->kind) {
     case ALQI_VIEW_WORD_WHOLE:
         return strcmp(name, m->word->text) == 0;
@@ -123,6 +164,7 @@ alqi_view_word_mark(const struct alqi_view_word *word,
                     const struct alqi_view_index *x, uint8_t *flags)
 {
     struct alqi_view_matcher m;
+    bool is_marked;
 
     if (!alqi_view_matcher_make(&m, word))
         return false;
@@ -135,6 +177,7 @@ alqi_view_word_mark(const struct alqi_view_word *word,
         flags[i] |=
             alqi_view_matcher_takes(&m, alqi_view_text(x, names[word->of]));
     }
+    is_marked = !m.is_starved;
     alqi_view_matcher_free(&m);
-    return true;
+    return is_marked;
 }

@@ -3,6 +3,9 @@
  * Of a name "text" is a part, "=text" the whole; "~text" is a regular
  * expression, an extended one of POSIX, that matches somewhere in it.
  *
+ * .inv.case  A part or an expression without a capital letter of ASCII ignores
+ *            their case, whatever the locale; the whole of a name never does.
+ *
  * .inv.regex  The server and the page have regular expressions of two C
  *             libraries. What POSIX leaves open is refused, so that both match
  *             the same, and so is what takes more memory than its length
@@ -35,6 +38,8 @@ struct alqi_view_word {
     const char *text;
     enum alqi_view_word_kind kind;
     enum alqi_view_word_of of;
+    /* of the name, not of the text: that has no capitals */
+    bool ignores_case;
 };
 
 /* A word, compiled. */
@@ -42,6 +47,11 @@ struct alqi_view_matcher {
     const struct alqi_view_word *word;
     /* valid if the word is one */
     regex_t regex;
+    /* the last name without capitals, if the word ignores them; owned */
+    char *folded;
+    size_t folded_bytes;
+    /* some name was not looked at, because there was no memory */
+    bool is_starved;
 };
 
 enum { ALQI_VIEW_WORD_ERROR_BYTES = 100 };
@@ -54,7 +64,7 @@ bool alqi_view_word_take(struct alqi_view_word *word, const char *value,
 bool alqi_view_matcher_make(struct alqi_view_matcher *matcher,
                             const struct alqi_view_word *word);
 void alqi_view_matcher_free(struct alqi_view_matcher *matcher);
-bool alqi_view_matcher_takes(const struct alqi_view_matcher *matcher,
+bool alqi_view_matcher_takes(struct alqi_view_matcher *matcher,
                              const char *name);
 /* Sets the flags of the functions that the word matches. False: no memory. */
 bool alqi_view_word_mark(const struct alqi_view_word *word,

@@ -46,7 +46,8 @@ def filters(opinion, seed, n):
         start, end = (re.sub("[^A-Za-z0-9_]", ".+", part)
                       for part in (word[:3], word[-3:]))
         return rng.choice([word, "=" + word, word[:3] or word, "~^" + start,
-                           "~(%s|%s)$" % (end, start)])
+                           "~(%s|%s)$" % (end, start), word.lower(),
+                           "~^" + start.lower(), word.swapcase()])
 
     for _ in range(n):
         f = {}

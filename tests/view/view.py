@@ -23,6 +23,19 @@ def much(n):
     return n // 10 if SMALL else n
 
 
+SMALL_LETTERS = {c: c + 32 for c in range(ord("A"), ord("Z") + 1)}
+
+
+def takes(text, name):
+    """Whether a text of a filter takes a name: case counts with a capital."""
+    if text[0] == "=":
+        return name == text[1:]
+    if not re.search("[A-Z]", text):
+        name = name.translate(SMALL_LETTERS)
+    return re.search(text[1:], name, re.S) is not None if text[0] == "~" \
+        else text in name
+
+
 class Server:
     """aliquot view of some traces; ask() gives an answer as a dictionary."""
 
@@ -186,9 +199,7 @@ class Opinion(common.Opinion):
             return key not in f or value_in(f[key], value)
 
         def named(text, at=0):
-            return any(n == text[1:] if text[0] == "=" else
-                       re.search(text[1:], n, re.S) if text[0] == "~" else text in n
-                       for n in (frame[at] for frame in row.stack))
+            return any(takes(text, frame[at]) for frame in row.stack)
 
         live = f.get("live")
         if live == "peak" and not at_peak or live == "end" and end is not None:

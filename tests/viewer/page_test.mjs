@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { aliquot, axeSource, close, faults, golden, hash, open, report, serve,
          settled, shownTotal, write } from "./harness.mjs";
+import { carriedEngine } from "./carried.mjs";
 import { TraceFile, dice } from "./trace_file.mjs";
 
 const VIEWS = ["flame", "sites", "tree", "functions", "hot", "heat", "samples",
@@ -335,6 +336,180 @@ test("search marks boxes, and says how much they are", async () => {
     await done();
 });
 
+const search = async (page, text) => {
+    await page.locator("#search").fill(text);
+    await page.waitForFunction((q) => new URLSearchParams(
+        location.hash.slice(1)).get("q") === (q || null), text);
+    await settled(page);
+    return page.locator("main tbody tr").allInnerTexts();
+};
+
+test("a search ignores case unless a capital is typed", async () => {
+    const t = new TraceFile();
+    const put = (name, file) => t.alloc(100, [{ name: "main" },
+                                              { name, file }]);
+    put("Parse.token", "src/Parse.ml");
+    put("reparse", "src/lex.ml");
+    put("PARSE_ALL", "src/all.c");
+    put("file::parse", "src/open.cc");
+    const s = await serve(write("case.ctf", t.bytes()));
+    const { page, complaints, done } = await open(`${s.url}#view=sites`);
+    await settled(page);
+    const finds = {
+        parse: ["Parse.token", "reparse", "PARSE_ALL", "file::parse"],
+        Parse: ["Parse.token"],
+        "=reparse": ["reparse"], "=Reparse": [],
+        "~^(re)?parse": ["Parse.token", "reparse", "PARSE_ALL"],
+        "~^P[a-z]+[.]": ["Parse.token"],
+        "~^[[:upper:]_]+$": ["PARSE_ALL"],
+        "file:.ml": ["Parse.token", "reparse"],
+        "file:~^src/[a-z]*[.]c+$": ["PARSE_ALL", "file::parse"],
+        "file:Parse": ["Parse.token"],
+        "file::": ["file::parse"],
+        "function:~^[^:]+$": ["Parse.token", "reparse", "PARSE_ALL"],
+        "lex.ml": ["reparse"],
+        "module:made.c": [],
+    };
+    for (const view of ["sites", "functions", "diff"]) {
+        await page.keyboard.press("Escape");
+        await page.evaluate((h) => { location.hash = h; }, `#view=${view}` +
+            (view === "diff" ? "&b.t=0&b.alloc=1.." : ""));
+        await settled(page);
+        for (const [text, names] of Object.entries(finds)) {
+            const rows = await search(page, text);
+            assert.deepEqual(rows.map((r) => r.split(/\s/)[0])
+                .filter((name) => name !== "main").sort(),
+                             [...names].sort(), `${view}: ${text}`);
+        }
+    }
+    assert.deepEqual(await search(page, "file:"), await search(page, ""));
+    /* Names say where, as far as they are shown. */
+    await search(page, "~^p[a-z]+");
+    assert.deepEqual(await page.locator("main mark").allInnerTexts(),
+                     ["Parse", "PARSE"]);
+    await page.locator("#search").fill("~(");
+    assert.match(await page.locator(".error").innerText(), /^q: /);
+    complaints.length = 0; /* the browser tells of the status, too */
+    await done();
+    await s.stop();
+});
+
+test("page, report and exported page agree on what a filter's text means",
+     async () => {
+    const page_ = write("page.html", "");
+    aliquot("export", "--format=html", "-f", "-o", page_, trace);
+    const engine = await carriedEngine(page_);
+    const total = async (filter) => JSON.parse(await (await fetch(
+        `${server.url}api/sites?${filter}`)).text()).total.bytes;
+    const sums = new Set();
+    for (const word of ["typecore", "Typecore", "TYPECORE", "~^typecore[.]",
+                        "~^(typ|Env)", "~[[:upper:]]x", "=Typecore.type_let"]) {
+        const filter = `in=${encodeURIComponent(word)}`;
+        const bytes = await total(filter);
+        sums.add(bytes);
+        assert.equal(report("--filter", filter, trace).allocated_bytes, bytes,
+                     word);
+        assert.equal(engine("sites", filter).total.bytes, bytes, word);
+        const q = `q=${encodeURIComponent(word)}`;
+        assert.deepEqual(engine("sites", q), await (await fetch(
+            `${server.url}api/sites?${q}`)).json());
+    }
+    assert.equal(await total("in=typecore"), await total("in=Typecore"));
+    assert.equal(await total("in=TYPECORE"), 0);
+    assert.ok(sums.size > 3);
+});
+
+test("pictures mark what tables find", async () => {
+    for (const [q, least] of [["typecore", 1], ["~^typ.*[.]type_", 1],
+                              ["file:typecore", 1], ["TYPECORE", 0]]) {
+        const { page, done } = await at(`#view=flame&q=${q}`);
+        const shown = await page.locator(".found").innerText();
+        const key = q.startsWith("file:") ? "infile" : "in";
+        const bytes = await page.evaluate((f) => fetch(`api/tree?depth=1&${f}`)
+            .then((r) => r.json()).then((a) => a.focus.bytes),
+            `${key}=${encodeURIComponent(q.replace("file:", ""))}`);
+        assert.equal(bytes > 0, least > 0, q);
+        assert.match(shown, bytes > 0 ? / [0-9.]+ [KM]iB .*matched/
+            : / 0 B matched/);
+        await done();
+    }
+});
+
+/* ---- copies ----------------------------------------------------------- */
+
+const clipboard = { permissions: ["clipboard-read", "clipboard-write"] };
+const pasted = (page) => page.evaluate(() => navigator.clipboard.readText());
+
+test("a table is copied as values, and so is a row", async () => {
+    const { page, done } = await at("#view=sites&live=peak", clipboard);
+    const answer = await page.evaluate(() => fetch("api/sites?live=peak")
+        .then((r) => r.json()));
+    await page.getByRole("button", { name: "Copy table" }).click();
+    await page.getByText(/^Copied: table of/).waitFor();
+    const lines = (await pasted(page)).slice(0, -1).split("\n")
+        .map((l) => l.split("\t"));
+    assert.deepEqual(lines[0].slice(0, 5),
+                     ["Site", "Place", "Bytes", "±", "Share"]);
+    assert.ok(lines.every((l) => l.length === lines[0].length));
+    assert.equal(lines.length, answer.rows.length + 2);
+    const of = (line, name) => line[lines[0].indexOf(name)];
+    for (const [i, row] of answer.rows.entries()) {
+        const fn = answer.functions[row.function];
+        const line = lines[i + 1];
+        assert.equal(line[0], fn.name);
+        assert.equal(line[1], (fn.file || fn.module).replace(/.*\//, ""));
+        assert.equal(Number(of(line, "Bytes")), row.sum.bytes);
+        assert.equal(of(line, "±"), row.sum.bytes_few
+            ? row.sum.bytes_range.join("..") : String(row.sum.bytes_se));
+        near(Number(of(line, "Share")) * answer.total.bytes, row.sum.bytes);
+        assert.equal(Number(of(line, "Blocks")), row.sum.blocks);
+        assert.equal(Number(of(line, "Sampled")), row.sum.n);
+        assert.equal(Number(of(line, "Mean lifetime")), row.life_us);
+    }
+    assert.equal(lines.at(-1)[0], "Total");
+    assert.equal(Number(of(lines.at(-1), "Bytes")), answer.total.bytes);
+
+    await page.keyboard.press("g");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("y");
+    await page.getByText("Copied: row").waitFor();
+    assert.equal(await pasted(page), lines[2].join("\t"));
+    for (const view of ["tree", "functions", "hot", "samples", "diff"]) {
+        await page.evaluate((h) => { location.hash = h; }, `#view=${view}`);
+        await settled(page);
+        await page.locator("main table").waitFor();
+        await page.keyboard.press("Y");
+        await page.getByText(/^Copied: table of/).waitFor();
+        const n = (await pasted(page)).slice(0, -1).split("\n");
+        assert.equal(n.length, await page.locator("main tr").count(), view);
+        assert.equal(new Set(n.map((l) => l.split("\t").length)).size, 1, view);
+        await page.waitForTimeout(2600); /* until it is not said any more */
+    }
+    await done();
+});
+
+test("a stack is copied as text, innermost first", async () => {
+    const t = new TraceFile();
+    const deep = Array.from({ length: 100 }, (_, i) =>
+        ({ name: `call_${i}`, file: `/src/f${i}.c`, line: i + 1 }));
+    for (let i = 0; i < 20; i++) t.alloc(1000, deep);
+    const s = await serve(write("copied.ctf", t.bytes()));
+    const text = (withLine) => deep.map((f) => `${f.name} (${f.file.slice(5)}` +
+        `${withLine ? `:${f.line}` : ""})\n`).reverse().join("");
+    for (const [view, keys] of [["samples", ["g", "ArrowDown"]],
+                                ["tree", ["g", "End"]],
+                                ["flame", ["g", ...Array(101).fill("j")]]]) {
+        const { page, done } = await open(`${s.url}#view=${view}`, clipboard);
+        await settled(page);
+        for (const key of keys) await page.keyboard.press(key);
+        await page.keyboard.press("s");
+        await page.getByText("Copied: stack").waitFor();
+        assert.equal(await pasted(page), text(view === "samples"), view);
+        await done();
+    }
+    await s.stop();
+});
+
 /* ---- by keys alone ---------------------------------------------------- */
 
 test("the page by keys alone", async () => {
@@ -641,6 +816,33 @@ test("a trace of nothing, and of one sample", async () => {
                      /from 1 sampled/, view);
         await b.done();
     }
+    await s.stop();
+});
+
+test("a program in C meets no words of a heap", async () => {
+    const t = new TraceFile({ word_bits: 8 });
+    t.alloc(5000, [{ name: "main" }], { source: 2 });
+    t.alloc(5000, [{ name: "main" }, { name: "maps" }], { source: 1 });
+    const path = write("bytes.ctf", t.bytes());
+    const s = await serve(path, trace);
+    for (const [traces, has] of [["t=0", false], ["t=1", true]])
+        for (const view of VIEWS) {
+            const { page, done } = await open(`${s.url}#view=${view}&${traces}`);
+            await settled(page);
+            await page.keyboard.press("e");
+            await page.locator(".form").first().waitFor();
+            const text = await page.locator("body").innerText();
+            for (const word of [/\bminor\b/, /\bmajor\b/])
+                assert.equal(word.test(text), has, `${view} ${traces}`);
+            if (view === "samples")
+                assert.equal(/promoted/i.test(text), has);
+            if (view === "samples" && !has)
+                assert.match(text, /\bmalloc\b[^]*\bmmap\b/);
+            assert.ok(has || !/promoted|8 bits/i.test(text), view);
+            await done();
+        }
+    assert.doesNotMatch(aliquot("info", path).toString(), /minor|promot/);
+    assert.match(aliquot("info", trace).toString(), /minor[^]*promot/);
     await s.stop();
 });
 

@@ -58,6 +58,9 @@ export interface TraceInfo {
     total: Sum;
 }
 
+/* A trace of malloc counts bytes; others count words of a heap that has parts. */
+export const hasHeaps = (t: TraceInfo) => t.word_bits !== 8;
+
 export interface Info {
     traces: TraceInfo[];
     version: string;

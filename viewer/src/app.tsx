@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from
     "preact/hooks";
 import type { Info, TraceInfo } from "./answers";
 import { useAnswer } from "./ask";
+import { copied } from "./copy";
 import { DiffView } from "./diff";
 import { FlameView } from "./flame";
 import { FunctionsView } from "./functions";
@@ -55,8 +56,10 @@ function Tabs(props: { params: Params }) {
                     go({ view: name });
                 }}>{title}</a></li>)}
     </ul>
-    <input type="search" id="search" placeholder="Search functions  /"
-        aria-label="Search functions" spellcheck={false}
+    <input type="search" id="search" placeholder="Search  /"
+        aria-label="Search functions, files, modules" spellcheck={false}
+        title={"part of a name, =name or ~regex; after file: or module: of " +
+            "those. Case counts once a capital is typed."}
         value={text}
         onInput={(e) => set(e.currentTarget.value)}
         onKeyDown={(e) => {
@@ -94,6 +97,11 @@ function PickedBar() {
     </aside>;
 }
 
+function Copied() {
+    const what = copied.use();
+    return <p class={what ? "tip copied" : "hidden"} role="status">{what}</p>;
+}
+
 export function App() {
     const params = useParams();
     const { answer: info, error } = useAnswer<Info>("info", "");
@@ -119,6 +127,7 @@ export function App() {
             <View params={params} info={info} trace={trace} />
         </main>
         <PickedBar />
+        <Copied />
         <Help />
     </>;
 }

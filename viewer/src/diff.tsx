@@ -3,13 +3,14 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Diff, DiffRow, Info, TraceInfo } from "./answers";
 import { query, useAnswer } from "./ask";
+import { searchQuery } from "./find";
 import { diffColour } from "./colours";
 import { DiffGraph } from "./diff_flame";
 import { FilterForm } from "./filter_form";
 import { Chips } from "./filters";
 import { countText, percentText } from "./format";
 import type { Err } from "./parts";
-import { Cell, Choice, ErrCell, Name, Region, SumLine, Waiting, fileOf } from
+import { Cell, Choice, ErrCell, Name, Over, Region, SumLine, Waiting, fileOf } from
     "./parts";
 import { Rows } from "./rows";
 import { pick } from "./selection";
@@ -77,7 +78,7 @@ function Strength(props: { row: DiffRow; most: number }) {
     const theme = useTheme();
     const share = Math.min(1, Math.abs(row.delta_bytes) / (props.most || 1));
     const half = `${share * 50}%`;
-    return <td class="n"><span class="swing" aria-hidden="true">
+    return <td class="n" data-v={row.delta_bytes}><span class="swing" aria-hidden="true">
         <span style={{ width: half,
             marginInlineStart: row.delta_bytes < 0
                 ? `${50 - share * 50}%` : "50%",
@@ -133,10 +134,11 @@ function Table(props: { answer: Diff; params: Params; exact: boolean }) {
                 <Cell x={r.b.bytes} by="bytes" />
                 <Cell x={r.delta_bytes} by="bytes" sign />
                 {!exact && <ErrCell err={errOfDelta(r)} by="bytes" />}
-                {!exact && <td class="n" title={chanceText(r.chance)}>
+                {!exact && <td class="n" data-v={r.z}
+                    title={chanceText(r.chance)}>
                     {zText(r.z)}</td>}
                 <Strength row={r} most={most} />
-                {!exact && <td class="n dim">{countText(r.a.n)},{" "}
+                {!exact && <td class="n dim" data-v={`${r.a.n}, ${r.b.n}`}>{countText(r.a.n)},{" "}
                     {countText(r.b.n)}</td>}
             </>} />
         <tfoot>
@@ -171,7 +173,7 @@ export function DiffView(props: { params: Params; info: Info;
     const q = one(params, "q") ?? "";
     const both = query(filterOf(params), filterOf(params, "b."));
     const asked = useAnswer<Diff>("diff", isReady && !isGraph
-        ? query(both, q === "" ? "" : `q=${encodeURIComponent(q)}`) : null);
+        ? query(both, searchQuery(q)) : null);
     const other = info.traces[Number(one(params, "b.t") ?? "0")];
     const exact = props.trace.is_exact && (other?.is_exact ?? true);
     if (!isReady) return null;
@@ -184,9 +186,8 @@ export function DiffView(props: { params: Params; info: Info;
         </div>
         {isGraph ? <DiffGraph params={params} both={both} exact={exact} />
             : <Waiting asked={asked}>{(answer) => <>
-                <p class="over">
-                    <SumLine sum={answer.a} exact={exact} label="A" />
-                    <SumLine sum={answer.b} exact={exact} label="B" /></p>
+                <Over><SumLine sum={answer.a} exact={exact} label="A" />
+                    <SumLine sum={answer.b} exact={exact} label="B" /></Over>
                 <Table answer={answer} params={params} exact={exact} />
                 <p class="under dim">{exact
                     ? "Every block was counted: differences are exact."

@@ -8,7 +8,7 @@ import type { Sum, Tree } from "./answers";
 import { query, useAnswer } from "./ask";
 import { zOf } from "./colours";
 import { MIN_SHARE, focusQuery } from "./flame";
-import { found } from "./find";
+import { found, searchQuery } from "./find";
 import { FlameChart } from "./flame_chart";
 import type { Part } from "./flame_model";
 import { forestOf, model as modelOf } from "./flame_model";
@@ -57,7 +57,7 @@ function Graph(props: { tree: DiffTree; params: Params; exact: boolean;
         return tree.functions[forest.fn[box] as number];
     };
     return <>
-        <FlameChart model={m} isDiff matches={matches} isSearching={q !== ""}
+        <FlameChart model={m} isDiff matches={matches} isSearching={searchQuery(q) !== ""}
             label="Differences as a flame graph; the table has them by site."
             boxLabel={(part, box) => {
                 const f = funcAt(part, box);

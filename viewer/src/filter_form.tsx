@@ -6,6 +6,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
 import type { TraceInfo } from "./answers";
+import { hasHeaps } from "./answers";
 import { parseSize, parseTime, sizeEntry, timeEntry } from "./format";
 import { clean } from "./parts";
 import { threadName } from "./filter_text";
@@ -183,9 +184,9 @@ export function FilterForm(props: { params: Params; trace: TraceInfo;
         </Field>
         {range("size", "Size", SIZE)}
         {range("life", "Lifetime", LIFE)}
-        <Field label="Heap">
+        {(hasHeaps(trace) || one(params, side + "heap")) && <Field label="Heap">
             <HeapField params={params} name={side + "heap"} />
-        </Field>
+        </Field>}
         {trace.threads.length > 1 && <Field label="Threads">
             <Boxes label="Threads" chosen={all(params, side + "thread")}
                 options={trace.threads.map((t) => [String(t.index),

@@ -73,6 +73,13 @@ export function searchOf(q: string): Search {
     return search;
 }
 
+/* The key of a question; what is not typed to its end asks for nothing. */
+export function searchQuery(q: string): string {
+    const { word } = searchOf(q);
+    return word === "" || word === "=" || word === "~" ? ""
+        : `q=${encodeURIComponent(q)}`;
+}
+
 /* Names of the functions that a search of names, files or modules means;
  * pictures show functions, so they are searched where nothing else is said. */
 export function found(functions: Func[], q: string): Set<string> {

@@ -5,10 +5,10 @@ import { useMemo } from "preact/hooks";
 import type { Func, Sum, TraceInfo, Tree } from "./answers";
 import { ask, query, useAnswer, useAsked } from "./ask";
 import type { Of } from "./find";
-import { found, searchOf } from "./find";
+import { found, searchOf, searchQuery } from "./find";
 import { FlameChart } from "./flame_chart";
 import type { Model, Part } from "./flame_model";
-import { forestOf, model as modelOf } from "./flame_model";
+import { forestOf, model as modelOf, stackOf } from "./flame_model";
 import type { Forest } from "./forest";
 import { plant, total } from "./forest";
 import { percentText } from "./format";
@@ -153,20 +153,22 @@ function Graph(props: { params: Params; trace: TraceInfo; by: By;
     return <>
         <Crumbs fragment={m.fragment} names={names} />
         <FlameChart model={m} isDiff={false} matches={matches}
-            isSearching={q !== ""} boxLabel={label} describe={said}
+            isSearching={searchQuery(q) !== ""} boxLabel={label} describe={said}
             label={"Flame graph. The tree view has the same as a table."}
             onFocus={(f) => go({ focus: f.join(",") })}
             onBack={() => back() || go({ focus: undefined })}
-            onPick={(at) => {
+            onPick={(at, spot) => {
                 const fn = funcAt(m, names, at.part, at.box);
-                if (fn) pick({ fn });
+                const path = stackOf(m, spot);
+                if (fn) pick({ fn, ...(path && { stack: path.map((id) =>
+                    [names.of(id)] as const) }) });
             }} />
         <p class="under">
             <SumLine sum={answer.focus} exact={exact}
                 label={m.fragment.length > 0 ? "In focus" : "Total"} />
             {m.fragment.length > 0 && <SumLine sum={answer.total} exact={exact}
                 label="of" />}
-            {q !== "" && <Found params={params} q={q} by={by}
+            {searchQuery(q) !== "" && <Found params={params} q={q} by={by}
                 whole={answer.focus} />}
             {cut > 0 && <span class="dim">Not drawn: paths below{" "}
                 {percentText(MIN_SHARE)}, {saidText(cut, by)} in all,

@@ -105,10 +105,9 @@ export function step(m: Model, spot: Spot, move: Move): Spot {
 /* What the engine takes for a focus. */
 export const FRAGMENT_MOST = 64;
 
-/* The fragment that a box stands for, as ids, outermost first; of one that is
- * too long the end with the box.  Undefined: not all of it is known to the
- * trace. */
-export function fragmentOf(m: Model, spot: Spot): number[] | undefined {
+/* What a box stands for with all between it and the focus, as ids, outermost
+ * first. Undefined: not all of it is known to the trace. */
+export function stackOf(m: Model, spot: Spot): number[] | undefined {
     const at = boxAt(m, spot);
     if (!at) return undefined;
     if (at.part === "focus") return m.fragment.slice(0, at.box + 1);
@@ -119,7 +118,13 @@ export function fragmentOf(m: Model, spot: Spot): number[] | undefined {
         if (id === undefined || id === null) return undefined;
         path.push(id);
     }
-    return at.part === "callees"
-        ? [...m.fragment, ...path].slice(-FRAGMENT_MOST)
-        : [...path.reverse(), ...m.fragment].slice(0, FRAGMENT_MOST);
+    return at.part === "callees" ? [...m.fragment, ...path]
+        : [...path.reverse(), ...m.fragment];
+}
+
+/* The same as a focus; of one that is too long the end with the box. */
+export function fragmentOf(m: Model, spot: Spot): number[] | undefined {
+    const stack = stackOf(m, spot);
+    return boxAt(m, spot)?.part === "callers"
+        ? stack?.slice(0, FRAGMENT_MOST) : stack?.slice(-FRAGMENT_MOST);
 }

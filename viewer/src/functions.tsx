@@ -3,8 +3,9 @@
 import type { Func, FunctionAnswer, FunctionsAnswer, Sum, TraceInfo } from
     "./answers";
 import { hasNoServer, query, useAnswer } from "./ask";
+import { searchQuery } from "./find";
 import { total } from "./forest";
-import { Cell, ErrCell, FunctionName, Name, Region, Share, SumCells, SumHeads, SumLine,
+import { Cell, ErrCell, FunctionName, Name, Over, Region, Share, SumCells, SumHeads, SumLine,
          Waiting, clean, cutName, errOf, placeOf } from "./parts";
 import { Rows } from "./rows";
 import { focusOn, pick } from "./selection";
@@ -20,9 +21,7 @@ function AllTable(props: { answer: FunctionsAnswer; trace: TraceInfo;
     const exact = props.trace.is_exact;
     const by = byOf(params);
     return <>
-        <p class="over">
-            <SumLine sum={answer.total} exact={exact} label="Total" />
-        </p>
+        <Over><SumLine sum={answer.total} exact={exact} label="Total" /></Over>
         <Region label="Functions">
             <table class="figures">
                 <thead><tr>
@@ -62,9 +61,8 @@ function Side(props: { title: string; rows: { id: number; sum: Sum }[];
                        exact: boolean }) {
     const { rows, names, by, exact } = props;
     return <section class="side">
-        <h3>{props.title}</h3>
-        {rows.length === 0 ? <p class="dim">none</p>
-            : <Region label={props.title}><table class="figures">
+        {rows.length === 0 ? <><h3>{props.title}</h3><p class="dim">none</p></>
+            : <><Over><h3>{props.title}</h3></Over><Region label={props.title}><table class="figures">
                 <thead><tr><th scope="col">Function</th>
                     <SumHeads exact={exact} by={by} /></tr></thead>
                 <Rows rows={rows} keyOf={(r) => String(r.id)}
@@ -78,7 +76,7 @@ function Side(props: { title: string; rows: { id: number; sum: Sum }[];
                         <SumCells sum={r.sum} whole={props.whole} by={by}
                             exact={exact} />
                     </>} />
-            </table></Region>}
+            </table></Region></>}
     </section>;
 }
 
@@ -87,8 +85,8 @@ function Lines(props: { answer: FunctionAnswer; by: By; exact: boolean }) {
     if (answer.lines.length === 0) return null;
     const file = answer.function.file;
     return <section class="side">
-        <h3>Lines{file && <span class="dim"> of {cutName(clean(file))}</span>}
-        </h3>
+        <Over><h3>Lines{file &&
+            <span class="dim"> of {cutName(clean(file))}</span>}</h3></Over>
         <Region label="Lines"><table class="figures narrow">
             <thead><tr><th scope="col">Line</th>
                 <th scope="col" class="n">{by === "blocks" ? "Blocks"
@@ -145,7 +143,7 @@ export function FunctionsView(props: { params: Params; trace: TraceInfo }) {
     const q = one(params, "q") ?? "";
     const list = useAnswer<FunctionsAnswer>("functions", id !== undefined
         ? null : query(filterOf(params),
-                       q === "" ? "" : `q=${encodeURIComponent(q)}`));
+                       searchQuery(q)));
     const single = useAnswer<FunctionAnswer>("function", id === undefined
         ? null : query(filterOf(params), `id=${encodeURIComponent(id)}`));
     return <section class={id === undefined ? "view fill" : "view"}>

@@ -11,7 +11,8 @@ const KEYS: [string, [string, string][]][] = [
     ["Everywhere", [
         ["?", "this help"],
         [`1 … ${VIEWS.length}`, VIEWS.map(([, name]) => name).join(", ")],
-        ["/", "search for a function"],
+        ["/", "search for functions, files, modules: a part, =name, ~regex; " +
+            "file: and module: before it. Case counts once a capital is typed"],
         ["t", "go to the time line"],
         ["g", "go to the graph or the table"],
         ["e", "open or close the filter"],
@@ -34,6 +35,7 @@ const KEYS: [string, [string, string][]][] = [
         ["↑ ↓, j k", "move; Page keys, Home, End"],
         ["→ ←, h l", "unfold and fold a row of the tree"],
         ["Enter", "focus, or open"],
+        ["Y", "copy the table, as tab-separated values"],
     ]],
     ["The function that was picked", ACTIONS.map((a): [string, string] =>
         [a.key, `${a.label}: ${a.title}`])],

@@ -2,7 +2,7 @@
 
 import type { Func, Hot, TraceInfo } from "./answers";
 import { query, useAnswer } from "./ask";
-import { FunctionName, Region, SumCells, SumHeads, SumLine, Waiting } from
+import { FunctionName, Over, Region, SumCells, SumHeads, SumLine, Waiting } from
     "./parts";
 import { Rows } from "./rows";
 import { focusOn, pick } from "./selection";
@@ -33,16 +33,15 @@ function Table(props: { answer: Hot; params: Params; trace: TraceInfo }) {
     const ids = (path: number[]) =>
         path.map((f) => answer.functions[f]?.id as number);
     return <>
-        <p class="over">
-            <SumLine sum={answer.total} exact={exact} label="Total" />
-        </p>
+        <Over><SumLine sum={answer.total} exact={exact} label="Total" /></Over>
         <Region label="Hot paths"><table class="figures">
             <thead><tr><th scope="col">Path, callers first</th>
                 <SumHeads exact={exact} by={by} /></tr></thead>
             <Rows rows={answer.rows} keyOf={(_, i) => String(i)}
                 onPick={(r) => {
                     const fn = answer.functions[r.path.at(-1) as number];
-                    if (fn) pick({ fn, fragment: ids(r.path) });
+                    if (fn) pick({ fn, fragment: ids(r.path), stack: r.path
+                        .map((f) => [answer.functions[f]] as const) });
                 }}
                 onEnter={(r) => focusOn(ids(r.path))}
                 cells={(r) => <>

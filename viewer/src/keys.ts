@@ -1,6 +1,7 @@
 /* keys.ts -- keys that work wherever the focus is, except in fields */
 
 import type { TraceInfo } from "./answers";
+import { copyTable } from "./copy";
 import { formIsOpen } from "./filters";
 import { helpIsOpen } from "./help";
 import { actionsFor, picked } from "./selection";
@@ -49,6 +50,8 @@ export function onKey(e: KeyboardEvent, trace: TraceInfo | undefined) {
         t: toTimeline,
         g: () => focusFirst(".view .flame, .view tr[tabindex='0'], " +
             ".view .heat button[tabindex='0']"),
+        Y: () => copyTable(document.querySelector<HTMLTableElement>(
+            "main table.figures")),
         e: () => formIsOpen.set(!formIsOpen.get()),
         p: () => nextPreset(trace),
         "[": () => retract("outer"),

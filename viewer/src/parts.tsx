@@ -7,6 +7,7 @@ import type { By } from "./state";
 import { bytesFigure, bytesText, countFigure, countText, percentText } from
     "./format";
 import type { Forest } from "./forest";
+import { copyTable } from "./copy";
 import { searchOf } from "./find";
 import { total } from "./forest";
 
@@ -32,7 +33,7 @@ export function Num(props: { x: number; by: By; sign?: boolean }) {
 
 export function Cell(props: { x: number; by: By; dim?: boolean;
                               sign?: boolean }) {
-    return <td class={props.dim ? "n dim" : "n"}>
+    return <td class={props.dim ? "n dim" : "n"} data-v={props.x}>
         <Num x={props.x} by={props.by} sign={props.sign ?? false} />
     </td>;
 }
@@ -48,7 +49,7 @@ export function Bar(props: { share: number }) {
 export function Share(props: { part: number; of: number; most?: number }) {
     const share = props.of > 0 ? props.part / props.of : 0;
     const most = props.most ?? props.of;
-    return <td class="n share">
+    return <td class="n share" data-v={share}>
         {most > 0 && <Bar share={props.part / most} />}
         <span class="percent">{percentText(share)}</span>
     </td>;
@@ -93,7 +94,7 @@ const errorText = (s: Sum, by: By) => after(errText(errOf(s, by), by));
 /* Under a heading of its sign. */
 export function ErrCell(props: { err: Err; by: By }) {
     if (!props.err.few) return <Cell x={props.err.se} by={props.by} dim />;
-    return <td class="n dim"
+    return <td class="n dim" data-v={props.err.range.join("..")}
         title="few samples: the truth is there with 95 %">
         {errText(props.err, props.by)}</td>;
 }
@@ -274,6 +275,15 @@ export function Waiting<T>(props: {
         aria-busy={isWaiting}>
         {props.children(answer)}
     </div>;
+}
+
+/* What stands over a table, and the way to take the table along. */
+export function Over(props: { children: ComponentChildren }) {
+    return <div class="over">{props.children}
+        <button type="button" class="plain copy" title={"tab-separated values, " +
+            "figures in full ( Y )"} onClick={(e) => copyTable(e.currentTarget
+            .closest(".answer, .side")?.querySelector("table"))}>
+            Copy table</button></div>;
 }
 
 export function Region(props: { label: string; children: ComponentChildren;

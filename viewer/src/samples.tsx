@@ -1,7 +1,9 @@
 /* samples.tsx -- single samples, a page at a time */
 
 import type { Sample, Samples, TraceInfo } from "./answers";
+import { hasHeaps } from "./answers";
 import { query, useAnswer } from "./ask";
+import { copyTable } from "./copy";
 import { bytesFigure, durationText } from "./format";
 import { threadName } from "./filter_text";
 import { Choice, Name, Region, SumLine, Waiting, clean } from "./parts";
@@ -26,13 +28,15 @@ function Row(props: { r: Sample; answer: Samples; trace: TraceInfo }) {
     const size = bytesFigure(r.bytes);
     const [fn, line] = r.stack.at(-1) ?? [-1, 0];
     return <>
-        <td class="n">{(r.at_us / 1e6).toFixed(6)}<span class="unit"> s</span>
+        <td class="n" data-v={r.at_us}>{(r.at_us / 1e6).toFixed(6)}<span class="unit"> s</span>
         </td>
-        <td class="n">{size.number}<span class="unit"> {size.unit}</span></td>
-        <td class="n">{durationText((r.end_us ?? trace.end_us) - r.at_us)}
+        <td class="n" data-v={r.bytes}>{size.number}<span class="unit"> {size.unit}</span></td>
+        <td class="n" data-v={(r.end_us ?? trace.end_us) - r.at_us}>
+            {durationText((r.end_us ?? trace.end_us) - r.at_us)}
             {r.end_us === null && <span class="dim"> +</span>}</td>
-        <td class="n dim">{r.promoted_us === null ? ""
-            : durationText(r.promoted_us - r.at_us)}</td>
+        {hasHeaps(trace) && <td class="n dim" data-v={r.promoted_us ===
+            null ? "" : r.promoted_us - r.at_us}>{r.promoted_us === null ? ""
+            : durationText(r.promoted_us - r.at_us)}</td>}
         <td class="n">{r.samples}</td>
         <td>{r.source}</td>
         <td>{clean(threadName(trace, String(r.thread)))}</td>
@@ -48,23 +52,28 @@ function Page(props: { answer: Samples; trace: TraceInfo; params: Params;
     return <>
         <div class="tools">
         <SumLine sum={answer.total} exact={trace.is_exact} label="Total" />
-        <p class="pages">
+        <div class="pages">
+            <button type="button" class="plain" title={"tab-separated values " +
+                "of this page ( Y )"} onClick={() => copyTable(document
+                .querySelector<HTMLTableElement>("main table"))}>Copy table
+            </button>
             <button type="button" disabled={offset === 0}
                 onClick={() => to(Math.max(0, offset - PAGE))}>Earlier</button>
             <span>{answer.n === 0 ? "No samples" :
                 `${offset + 1} – ${last} of ${answer.n}`}</span>
             <button type="button" disabled={last >= answer.n}
                 onClick={() => to(offset + PAGE)}>Later</button>
-        </p>
+        </div>
         </div>
         <Region label="Samples"><table class="figures">
             <thead><tr>
                 <th scope="col" class="n">At</th>
                 <th scope="col" class="n">Size</th>
                 <th scope="col" class="n">Lived</th>
-                <th scope="col" class="n">Promoted after</th>
+                {hasHeaps(trace) &&
+                    <th scope="col" class="n">Promoted after</th>}
                 <th scope="col" class="n">Samples</th>
-                <th scope="col">Heap</th>
+                <th scope="col">{hasHeaps(trace) ? "Heap" : "Call"}</th>
                 <th scope="col">Thread</th>
                 <th scope="col">Allocated by</th>
             </tr></thead>
@@ -72,7 +81,8 @@ function Page(props: { answer: Samples; trace: TraceInfo; params: Params;
                 onPick={(r) => {
                     const top = r.stack.at(-1);
                     const fn = top && answer.functions[top[0]];
-                    if (fn) pick({ fn, line: top[1] });
+                    if (fn) pick({ fn, line: top[1], stack: r.stack.map(
+                        ([f, line]) => [answer.functions[f], line] as const) });
                 }}
                 detail={(r) => <Stack sample={r} answer={answer} />}
                 cells={(r) => <Row r={r} answer={answer} trace={trace} />} />

@@ -4,6 +4,7 @@
  * keys work wherever it was picked. */
 
 import type { Func } from "./answers";
+import { copy, copyRow, stackText } from "./copy";
 import { all, go, now } from "./state";
 import { FRAGMENT_MOST } from "./flame_model";
 import { store } from "./store";
@@ -12,6 +13,7 @@ export interface Picked {
     fn: Func;
     line?: number;
     fragment?: number[]; /* the path it was picked on, outermost first */
+    stack?: readonly (readonly [Func | undefined, number?])[]; /* the same */
 }
 
 export const picked = store<Picked | undefined>(undefined);
@@ -29,13 +31,15 @@ export const focusOn = (ids: number[]) =>
 export interface Action {
     key: string;
     needsId?: boolean; /* the function's number in the trace that is shown */
+    isThere?: (p: Picked) => boolean;
     label: string;
     title: string;
     run: (p: Picked) => void;
 }
 
 export const actionsFor = (p: Picked) =>
-    ACTIONS.filter((a) => !a.needsId || p.fn.id !== null);
+    ACTIONS.filter((a) => (!a.needsId || p.fn.id !== null) &&
+        (a.isThere?.(p) ?? true));
 
 export const ACTIONS: Action[] = [
     { key: "f", needsId: true, label: "Focus", title: "flame graph of this function: its " +
@@ -53,5 +57,11 @@ export const ACTIONS: Action[] = [
     { key: "d", label: "Hide frames", title: "take its frames out of stacks",
       run: (p) => go({ hide: added("hide", "=" + p.fn.name) }) },
     { key: "c", label: "Copy name", title: "the whole name, as the trace has it",
-      run: (p) => void navigator.clipboard?.writeText(p.fn.name) },
+      run: (p) => copy(p.fn.name, "name") },
+    { key: "s", label: "Copy stack", title: "a line a frame, innermost first",
+      isThere: (p) => p.stack !== undefined,
+      run: (p) => copy(stackText(p.stack ?? []), "stack") },
+    { key: "y", label: "Copy row", title: "tab-separated, figures in full",
+      isThere: () => document.querySelector("main table.figures") !== null,
+      run: copyRow },
 ];

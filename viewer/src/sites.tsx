@@ -2,8 +2,9 @@
 
 import type { Func, Sites, TraceInfo } from "./answers";
 import { query, useAnswer } from "./ask";
+import { searchQuery } from "./find";
 import { durationText } from "./format";
-import { Choice, Foot, Name, Region, SumCells, SumHeads, SumLine, Waiting,
+import { Choice, Foot, Name, Over, Region, SumCells, SumHeads, SumLine, Waiting,
          mostOf } from "./parts";
 import { Rows } from "./rows";
 import { pick } from "./selection";
@@ -25,9 +26,7 @@ function Table(props: { answer: Sites; trace: TraceInfo; params: Params }) {
         : f && group === "module"
             ? { ...f, name: f.module || "[unknown]", module: "", file: "" } : f;
     return <>
-        <p class="over">
-            <SumLine sum={answer.total} exact={exact} label="Total" />
-        </p>
+        <Over><SumLine sum={answer.total} exact={exact} label="Total" /></Over>
         <Region label="Allocation sites">
             <table class="figures">
                 <thead><tr>
@@ -47,7 +46,7 @@ function Table(props: { answer: Sites; trace: TraceInfo; params: Params }) {
                         </th>
                         <SumCells sum={r.sum} whole={answer.total} by={by}
                             exact={exact} most={most} />
-                        <td class="n">{durationText(r.life_us)}</td>
+                        <td class="n" data-v={r.life_us}>{durationText(r.life_us)}</td>
                     </>} />
                 <Foot rest={answer.rest} whole={answer.total} by={by}
                     exact={exact} columns={1} />
@@ -62,7 +61,7 @@ export function SitesView(props: { params: Params; trace: TraceInfo }) {
         (typeof GROUPS)[number][0];
     const q = one(params, "q") ?? "";
     const asked = useAnswer<Sites>("sites", query(filterOf(params),
-        `group=${group}`, q === "" ? "" : `q=${encodeURIComponent(q)}`));
+        `group=${group}`, searchQuery(q)));
     return <section class="view fill">
         <div class="tools">
             <Choice label="Group by" value={group} options={GROUPS}

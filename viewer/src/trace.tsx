@@ -1,6 +1,7 @@
 /* trace.tsx -- what is known of the recording itself */
 
 import type { Info, TraceInfo } from "./answers";
+import { hasHeaps } from "./answers";
 import { bytesText, clockText, countText, durationText } from "./format";
 import { SumLine, clean } from "./parts";
 
@@ -21,7 +22,7 @@ function facts(t: TraceInfo): [string, string][] {
         ["Sampled blocks", t.n_left_out === 0 ? countText(t.n_rows)
             : `${t.n_rows} of ${t.n_rows + t.n_left_out}, drawn by chance to ` +
                 "make the page smaller; errors are of those"],
-        ["Words", t.word_bits > 0 ? `${t.word_bits} bits` : ""],
+        ["Words", t.word_bits > 0 && hasHeaps(t) ? `${t.word_bits} bits` : ""],
         ["Threads", t.threads.map((u) => u.name || `thread ${u.tid}`)
             .join(", ")],
         ["Domains", t.domains.length > 1 ? t.domains.join(", ") : ""],

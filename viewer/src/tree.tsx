@@ -7,7 +7,7 @@ import { query, useAnswer } from "./ask";
 import { MIN_SHARE, focusQuery } from "./flame";
 import type { Forest } from "./forest";
 import { pathTo, plant, total } from "./forest";
-import { Cell, Choice, ErrCell, Name, Region, Share, SumLine, Waiting, errAt,
+import { Cell, Choice, ErrCell, Name, Over, Region, Share, SumLine, Waiting, errAt,
          errOf, saidText } from "./parts";
 import { focusOn, pick } from "./selection";
 import type { By, Params } from "./state";
@@ -128,12 +128,18 @@ function Table(props: { answer: Tree; params: Params; trace: TraceInfo;
         const focus = focusOf(params);
         return isUp ? [...path.reverse(), ...focus] : [...focus, ...path];
     };
+    const frames = (node: number) => {
+        const path = pathTo(f, node).map((fn) => [f.functions[fn]] as const);
+        const focus = focusOf(params).map((id) =>
+            [answer.functions.find((fn) => fn.id === id)] as const);
+        return isUp ? [...path.reverse(), ...focus] : [...focus, ...path];
+    };
     const toRow = (i: number) => {
         const node = rows[Math.max(0, Math.min(rows.length - 1, i))];
         if (node === undefined || node < 0) return;
         setHere(node);
         const fn = f.functions[f.fn[node] as number];
-        if (fn) pick({ fn, fragment: fragment(node) });
+        if (fn) pick({ fn, fragment: fragment(node), stack: frames(node) });
     };
     useLayoutEffect(() => { /* before the next key */
         const row = body.current?.rows[rows.indexOf(here)];
@@ -177,8 +183,8 @@ function Table(props: { answer: Tree; params: Params; trace: TraceInfo;
         e.stopPropagation();
     };
     return <>
-        <p class="over"><SumLine sum={answer.focus} exact={exact}
-            label={focusOf(params).length > 0 ? "In focus" : "Total"} /></p>
+        <Over><SumLine sum={answer.focus} exact={exact}
+            label={focusOf(params).length > 0 ? "In focus" : "Total"} /></Over>
         <Region label={isUp ? "Tree of callers" : "Tree of calls"}>
             <table class="figures" role="treegrid"
                 aria-label={isUp ? "Callers" : "Calls"}>

@@ -118,9 +118,10 @@ counts(const struct alqi_cli_analysis *a)
     later_rates(&a->estimator);
     line("samples", "%" PRIu64 " in %" PRIu64 " blocks\n", a->n_samples,
          a->n_allocs);
-    line("events",
-         "%" PRIu64 " allocations, %" PRIu64 " promotions, %" PRIu64 " frees\n",
-         a->n_allocs, a->n_promotes, a->n_frees);
+    line("events", "%" PRIu64 " allocations, ", a->n_allocs);
+    if (!a->estimator.is_bytes)
+        printf("%" PRIu64 " promotions, ", a->n_promotes);
+    printf("%" PRIu64 " frees\n", a->n_frees);
     line("call stacks", "%u\n", a->n_sites);
     line("largest block", "%s (%.0f bytes)\n",
          alqi_cli_text_bytes(a->largest_bytes).text, a->largest_bytes);
