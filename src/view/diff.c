@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "view/order.h"
 #include "view/search.h"
 #include "view/sides.h"
 #include "view/significance.h"
@@ -40,6 +41,7 @@ struct row {
 struct table {
     struct alqi_view_sides *sides;
     enum alqi_view_grouping grouping;
+    struct alqi_view_order order;
     /* owned; moves when it grows */
     struct row *rows;
     uint32_t n, capacity;
@@ -116,16 +118,55 @@ delta(const struct row *row)
     return row->b.bytes - row->a.bytes;
 }
 
-/* Order by the size of the change, then by function and line. */
+/* Columns of the key `sort`, in the order of their names. */
+enum column { CHANGE, NAME, SIDE_A, SIDE_B, DELTA, ERROR, SIGMAS, SAMPLED };
+
+#define COLUMNS "change name a b delta error z sampled"
+
+static double
+figure(const struct row *row, unsigned column)
+{
+    switch (column) {
+    case SIDE_A:
+        return row->a.bytes;
+    case SIDE_B:
+        return row->b.bytes;
+    case DELTA:
+        return delta(row);
+    case ERROR:
+        return alqi_view_apart_variance(&row->apart);
+    case SIGMAS:
+        return row->z;
+    case SAMPLED:
+        return (double)(row->a.n + row->b.n);
+    default:
+        return fabs(delta(row));
+    }
+}
+
+static const char *
+name_of(const struct table *t, const struct row *row)
+{
+    uint32_t function = row->function;
+    const struct alqi_view_index *x =
+        alqi_view_both_names(&t->sides->both, &function);
+
+    return alqi_view_text(x, x->functions[function].name);
+}
+
+/* Order by what the query asks for, at first by the size of the change; then by
+ * function and line. */
 static int
-by_delta(const void *left, const void *right, void *arg)
+by_order(const void *left, const void *right, void *arg)
 {
     const struct row *a = left, *b = right;
-    double x = fabs(delta(a)), y = fabs(delta(b));
+    const struct table *t = arg;
+    int c = alqi_view_order_compare(&t->order, figure(a, t->order.column),
+                                    figure(b, t->order.column), name_of(t, a),
+                                    name_of(t, b));
 
-    (void)arg;
-    if (x != y)
-        return x > y ? -1 : 1;
+    if (c != 0)
+        return c;
     if (a->function != b->function)
         return a->function < b->function ? -1 : 1;
     return a->line < b->line ? -1 : a->line > b->line;
@@ -278,7 +319,7 @@ table_fill(struct table *t)
         !side_enter(t, &t->sides->a, false) ||
         !side_enter(t, &t->sides->b, true) || !rows_judge(t))
         return false;
-    alqi_view_sort(t->rows, t->n, sizeof *t->rows, by_delta, NULL);
+    alqi_view_sort(t->rows, t->n, sizeof *t->rows, by_order, t);
     return true;
 }
 
@@ -296,6 +337,7 @@ alqi_view_diff(struct alqi_view_ask *ask)
 
     t.grouping = (enum alqi_view_grouping)alqi_view_query_choice(
         &ask->query, "group", "function line");
+    alqi_view_order_take(&t.order, ask, "sort", COLUMNS);
     is_put = alqi_view_sides_take(ask, &sides) &&
              alqi_view_search_take(&search, ask) && alqi_view_ready(ask) &&
              alqi_view_sides_look(ask, &sides);

@@ -8,9 +8,39 @@
 #include <string.h>
 
 #include "view/function_sums.h"
+#include "view/order.h"
 #include "view/search.h"
+#include "view/sort.h"
 
 enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 580 };
+
+/* How the rows of an answer are sorted. */
+struct sorting {
+    struct alqi_view_order order;
+    /* what functions have as sites */
+    const struct alqi_view_sum *self;
+};
+
+/* Order by what the query asks for, then by number. */
+static int
+by_order(const void *left, const void *right, void *arg)
+{
+    const struct alqi_view_named *a = left, *b = right;
+    const struct sorting *s = arg;
+    const struct alqi_view_order *o = &s->order;
+    const struct alqi_view_function *f = &o->x->functions[a->function];
+    const struct alqi_view_function *g = &o->x->functions[b->function];
+    double x = alqi_view_sum_value(&s->self[a->function], o->by);
+    double y = alqi_view_sum_value(&s->self[b->function], o->by);
+    int c = alqi_view_order_compare(o, alqi_view_order_figure(o, &a->sum, x),
+                                    alqi_view_order_figure(o, &b->sum, y),
+                                    alqi_view_text(o->x, f->name),
+                                    alqi_view_text(o->x, g->name));
+
+    if (c != 0)
+        return c;
+    return a->function < b->function ? -1 : a->function > b->function;
+}
 
 /* Writes one function. */
 static void
@@ -72,7 +102,10 @@ alqi_view_functions(struct alqi_view_ask *ask)
     struct alqi_view_sum *self, *folds, *all = NULL;
     struct alqi_view_search search;
     struct alqi_view_named *list;
+    struct sorting sorting;
 
+    alqi_view_order_take(&sorting.order, ask, "sort",
+                         ALQI_VIEW_SUM_COLUMNS " self");
     if (!alqi_view_search_take(&search, ask) || !alqi_view_ready(ask) ||
         !alqi_view_look(ask, &scan, &shape)) {
         alqi_view_search_free(&search);
@@ -88,6 +121,10 @@ alqi_view_functions(struct alqi_view_ask *ask)
     } else {
         uint32_t n = alqi_view_sums_list(ask->x, all, ask->filter.by, list);
 
+        sorting.self = self;
+        sorting.order.x = ask->x;
+        sorting.order.by = ask->filter.by;
+        alqi_view_sort(list, n, sizeof *list, by_order, &sorting);
         alqi_view_put_sum(ask->out, "total", &scan->total);
         put_rows(ask, list, n, self, limit, &search);
         alqi_view_search_done(&search, ask);

@@ -1,4 +1,4 @@
-/* samples.c -- the answer `samples`: single blocks, by time, size or lifetime
+/* samples.c -- the answer `samples`: single blocks, in order of a column
  *
  * One pass over the rows that pass keeps the first offset + limit of them in a
  * heap with the last in front. Then the heap is sorted, and the page from
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/ask.h"
+#include "view/order.h"
 #include "view/sort.h"
 
 enum {
@@ -18,8 +18,19 @@ enum {
     FRAMES_MAX = 1000 /* of a stack, its innermost */
 };
 
-/* Values of the key `order`. */
-enum order { BY_TIME, BY_SIZE, BY_LIFE };
+/* Columns of the key `order`, in the order of their names. */
+enum order {
+    BY_TIME,
+    BY_NAME,
+    BY_SIZE,
+    BY_LIFE,
+    BY_PROMOTION,
+    BY_SAMPLES,
+    BY_SOURCE,
+    BY_THREAD
+};
+
+#define COLUMNS "time name size life promoted samples source thread"
 
 /* A row and what it is sorted by: small keys come first. */
 struct kept {
@@ -32,6 +43,9 @@ struct kept {
 struct picker {
     const struct alqi_view_index *x;
     enum order order;
+    bool is_reversed;
+    /* by function: its place among all names; owned; NULL unless BY_NAME */
+    uint32_t *ranks;
     /* a heap, the last of all in front; owned */
     struct kept *kept;
     /* rows kept; offset and limit together */
@@ -104,8 +118,49 @@ row_take(struct picker *p, struct kept k)
     }
 }
 
-/* Takes the rows of p->rows that pass. Sizes and lives are turned around: the
- * largest come first. */
+/* A number of a table, 0 when it is none. */
+static uint32_t
+number_at(const struct alqi_view_index *x, uint32_t row,
+          enum alqi_view_column column, uint32_t n)
+{
+    uint64_t number = alqi_view_cell(x, row, column);
+
+    return number < n ? (uint32_t)number : 0;
+}
+
+/* The key of row i of p->rows. Figures but times are turned around: the largest
+ * come first. */
+static uint64_t
+key_of(const struct picker *p, uint32_t i, uint32_t row)
+{
+    const struct alqi_view_rows *r = &p->rows;
+    const struct alqi_view_index *x = p->x;
+    const struct alqi_view_origin *o =
+        &x->origins[number_at(x, row, ALQI_VIEW_ORIGIN, x->n_origins)];
+    const struct alqi_view_stack *stack =
+        &x->stacks[number_at(x, row, ALQI_VIEW_STACK, x->n_stacks)];
+
+    switch (p->order) {
+    case BY_NAME:
+        return p->ranks[x->nodes[stack->node].function];
+    case BY_SIZE:
+        return UINT64_MAX - x->classes[r->class_[i]].size_bytes;
+    case BY_LIFE:
+        return UINT64_MAX - r->life[i];
+    case BY_PROMOTION:
+        return UINT64_MAX - alqi_view_cell(x, row, ALQI_VIEW_PROMOTED);
+    case BY_SAMPLES:
+        return UINT64_MAX - alqi_view_cell(x, row, ALQI_VIEW_SAMPLES);
+    case BY_SOURCE:
+        return stack->is_mapping ? ALQI_VIEW_MALLOC + 1 : o->source;
+    case BY_THREAD:
+        return o->thread;
+    default:
+        return r->born[i];
+    }
+}
+
+/* Takes the rows of p->rows that pass. */
 static void
 block_take(struct picker *p, uint32_t block)
 {
@@ -116,12 +171,9 @@ block_take(struct picker *p, uint32_t block)
 
         if (r->passes[i] == 0)
             continue;
-        if (p->order == BY_TIME)
-            k.key = r->born[i];
-        else if (p->order == BY_SIZE)
-            k.key = UINT64_MAX - p->x->classes[r->class_[i]].size_bytes;
-        else
-            k.key = UINT64_MAX - r->life[i];
+        k.key = key_of(p, i, k.row);
+        if (p->is_reversed)
+            k.key = UINT64_MAX - k.key;
         row_take(p, k);
     }
 }
@@ -170,16 +222,6 @@ put_times(struct alqi_view_json *out, const struct alqi_view_index *x,
         alqi_view_json_null(out);
     else
         alqi_view_json_int(out, (int64_t)(born + promoted - 1));
-}
-
-/* A number of a table, 0 when it is none. */
-static uint32_t
-number_at(const struct alqi_view_index *x, uint32_t row,
-          enum alqi_view_column column, uint32_t n)
-{
-    uint64_t number = alqi_view_cell(x, row, column);
-
-    return number < n ? (uint32_t)number : 0;
 }
 
 /* Writes one block. */
@@ -239,6 +281,43 @@ put_rows(struct alqi_view_ask *ask, const struct picker *p, uint32_t offset,
     alqi_view_json_close(ask->out, ']');
 }
 
+/* Order by name. */
+static int
+by_name(const void *left, const void *right, void *arg)
+{
+    const struct picker *p = arg;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+    return strcmp(alqi_view_text(p->x, p->x->functions[a].name),
+                  alqi_view_text(p->x, p->x->functions[b].name));
+}
+
+/* Numbers functions by their names, those of one name alike. False: no memory.
+ */
+static bool
+ranks_make(struct picker *p)
+{
+    uint32_t n = p->x->n_functions, *list;
+
+    if (p->order != BY_NAME)
+        return true;
+    list = malloc(((size_t)n + 1) * sizeof *list);
+    p->ranks = malloc(((size_t)n + 1) * sizeof *p->ranks);
+    if (list == NULL || p->ranks == NULL) {
+        free(list);
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        list[i] = i;
+    alqi_view_sort(list, n, sizeof *list, by_name, p);
+    for (uint32_t i = 0; i < n; i++)
+        p->ranks[list[i]] = i > 0 && by_name(&list[i - 1], &list[i], p) == 0
+                                ? p->ranks[list[i - 1]]
+                                : i;
+    free(list);
+    return true;
+}
+
 /* Makes and writes the page. False after a refusal. */
 static bool
 put(struct alqi_view_ask *ask, struct picker *p,
@@ -249,7 +328,8 @@ put(struct alqi_view_ask *ask, struct picker *p,
 
     p->x = ask->x;
     p->kept = malloc(p->most * sizeof *p->kept);
-    if (is_put && p->kept != NULL) {
+    is_put = is_put && p->kept != NULL && ranks_make(p);
+    if (is_put) {
         for (uint32_t b = 0; b < p->x->n_blocks; b++)
             if (alqi_view_rows_read(&p->rows, p->x, scan, b))
                 block_take(p, b);
@@ -259,9 +339,9 @@ put(struct alqi_view_ask *ask, struct picker *p,
         put_rows(ask, p, offset, &used);
         alqi_view_used_put(&used, ask->out);
     }
-    is_put = is_put && p->kept != NULL;
     alqi_view_used_free(&used);
     free(p->kept);
+    free(p->ranks);
     return is_put || alqi_view_give_up(ask);
 }
 
@@ -273,12 +353,12 @@ alqi_view_samples(struct alqi_view_ask *ask)
                                             LIMIT_DEFAULT);
     uint64_t offset = alqi_view_query_number(&ask->query, "offset", 0,
                                              REACH_MAX - LIMIT_MAX, 0);
-    enum order order = (enum order)alqi_view_query_choice(&ask->query, "order",
-                                                          "time size life");
+    struct alqi_view_order order;
     const struct alqi_view_scan *scan;
     struct picker *p;
     bool is_put;
 
+    alqi_view_order_take(&order, ask, "order", COLUMNS);
     if (!alqi_view_ready(ask))
         return false;
     scan = alqi_view_scan_of(ask->trace, &ask->filter);
@@ -287,7 +367,8 @@ alqi_view_samples(struct alqi_view_ask *ask)
         free(p);
         return alqi_view_give_up(ask);
     }
-    p->order = order;
+    p->order = (enum order)order.column;
+    p->is_reversed = order.is_reversed;
     p->most = (uint32_t)(offset + limit);
     is_put = put(ask, p, scan, (uint32_t)offset);
     free(p);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/intern.h"
+#include "view/order.h"
 #include "view/search.h"
 #include "view/sites.h"
 #include "view/sort.h"
@@ -96,26 +97,47 @@ alqi_view_sites_make(struct alqi_view_sites *s, const struct alqi_view_index *x,
     return is_made;
 }
 
+/* The name of a site, of its file or of its module, as it is grouped. */
+static const char *
+name_of(const struct alqi_view_order *o, enum alqi_view_grouping grouping,
+        const struct alqi_view_site *site)
+{
+    const struct alqi_view_function *f = &o->x->functions[site->function];
+
+    return alqi_view_text(o->x, grouping == ALQI_VIEW_BY_FILE     ? f->file
+                                : grouping == ALQI_VIEW_BY_MODULE ? f->module
+                                                                  : f->name);
+}
+
+static double
+mean_life_us(const struct alqi_view_site *site)
+{
+    return site->sum.objects > 0 ? site->sum.life_us / site->sum.objects : 0;
+}
+
+/* How the rows of an answer are sorted. */
+struct sorting {
+    struct alqi_view_order order;
+    enum alqi_view_grouping grouping;
+};
+
 /* Order by what the query asks for, then by function and line. */
 static int
-by_value(const void *left, const void *right, void *arg)
+by_order(const void *left, const void *right, void *arg)
 {
     const struct alqi_view_site *a = left, *b = right;
-    enum alqi_view_by by = *(const enum alqi_view_by *)arg;
-    double x = alqi_view_sum_value(&a->sum, by);
-    double y = alqi_view_sum_value(&b->sum, by);
+    const struct sorting *s = arg;
+    const struct alqi_view_order *o = &s->order;
+    int c = alqi_view_order_compare(
+        o, alqi_view_order_figure(o, &a->sum, mean_life_us(a)),
+        alqi_view_order_figure(o, &b->sum, mean_life_us(b)),
+        name_of(o, s->grouping, a), name_of(o, s->grouping, b));
 
-    if (x != y)
-        return x > y ? -1 : 1;
+    if (c != 0)
+        return c;
     if (a->function != b->function)
         return a->function < b->function ? -1 : 1;
     return a->line < b->line ? -1 : a->line > b->line;
-}
-
-void
-alqi_view_sites_sort(struct alqi_view_sites *s, enum alqi_view_by by)
-{
-    alqi_view_sort(s->rows, s->n, sizeof *s->rows, by_value, &by);
 }
 
 /* Writes one site. */
@@ -123,16 +145,13 @@ static void
 put_row(struct alqi_view_json *out, const struct alqi_view_site *site,
         struct alqi_view_used *used)
 {
-    double life_us =
-        site->sum.objects > 0 ? site->sum.life_us / site->sum.objects : 0;
-
     alqi_view_json_open(out, '{');
     alqi_view_json_key_int(out, "function",
                            alqi_view_used_position(used, site->function));
     alqi_view_json_key_int(out, "line", site->line);
     alqi_view_put_sum(out, "sum", &site->sum);
     alqi_view_json_key(out, "life_us");
-    alqi_view_json_whole(out, life_us);
+    alqi_view_json_whole(out, mean_life_us(site));
     alqi_view_json_key_int(out, "id", site->function);
     if (site->is_mapping) {
         alqi_view_json_key(out, "is_mapping");
@@ -181,8 +200,11 @@ alqi_view_sites(struct alqi_view_ask *ask)
     struct alqi_view_sites sites;
     struct alqi_view_search search;
     struct alqi_view_used used;
+    struct sorting sorting = {.grouping = grouping};
     bool is_put;
 
+    alqi_view_order_take(&sorting.order, ask, "sort",
+                         ALQI_VIEW_SUM_COLUMNS " life");
     if (!alqi_view_search_take(&search, ask) || !alqi_view_ready(ask) ||
         !alqi_view_look(ask, &scan, &shape)) {
         alqi_view_search_free(&search);
@@ -191,7 +213,10 @@ alqi_view_sites(struct alqi_view_ask *ask)
     is_put = alqi_view_sites_make(&sites, ask->x, shape, scan, grouping);
     is_put = alqi_view_used_new(&used, ask->x) && is_put;
     if (is_put) {
-        alqi_view_sites_sort(&sites, ask->filter.by);
+        sorting.order.x = ask->x;
+        sorting.order.by = ask->filter.by;
+        alqi_view_sort(sites.rows, sites.n, sizeof *sites.rows, by_order,
+                       &sorting);
         alqi_view_put_sum(ask->out, "total", &scan->total);
         put_rows(ask, &sites, &used, limit, &search);
         alqi_view_used_put(&used, ask->out);

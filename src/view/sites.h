@@ -37,7 +37,5 @@ bool alqi_view_sites_make(struct alqi_view_sites *sites,
                           const struct alqi_view_shape *shape,
                           const struct alqi_view_scan *scan,
                           enum alqi_view_grouping grouping);
-/* Sorts them, largest first. */
-void alqi_view_sites_sort(struct alqi_view_sites *sites, enum alqi_view_by by);
 
 #endif

@@ -435,6 +435,77 @@ test("pictures mark what tables find", async () => {
     }
 });
 
+/* ---- orders ----------------------------------------------------------- */
+
+/* What the column of a head has, down the first table; of errors those that are
+ * no range. */
+const columnOf = (page, head) => head.evaluate((th) => {
+    const at = th.cellIndex;
+    return [...th.closest("table").tBodies[0].rows]
+        .filter((r) => r.cells.length > at && !r.matches(".rest"))
+        .map((r) => r.cells[at]).map((c) => c.dataset.v ??
+            c.querySelector(".code")?.title ?? "")
+        .filter((v) => !v.includes("..") || Number.isNaN(Number(v[0])));
+});
+
+test("every column of a table sorts it, both ways", async () => {
+    const id = (await (await fetch(`${server.url}api/functions`)).json())
+        .rows[40].id;
+    for (const [view, more] of [["sites", ""], ["functions", ""], ["hot", ""],
+                                ["samples", ""], ["diff", "&b.t=0&b.live=end"],
+                                ["tree", "&dir=up"], ["functions", `&fn=${id}`],
+                                ["sites", "&by=blocks&group=line"]]) {
+        const { page, done } = await at(`#view=${view}&live=peak${more}`);
+        const heads = page.locator("main table").first().locator("th .sort");
+        const n = await heads.count();
+        assert.ok(n >= 4, `${view}: ${n}`);
+        for (let i = 0; i < n; i++) {
+            const said = [];
+            for (let turn = 0; turn < 2; turn++) {
+                await heads.nth(i).click();
+                await page.waitForTimeout(30);
+                await settled(page);
+                const head = heads.nth(i).locator("..");
+                const way = await head.getAttribute("aria-sort");
+                const label = await head.innerText();
+                said.push(way);
+                const what = `${view} ${more} ${label} ${way}`;
+                assert.ok(["ascending", "descending"].includes(way), what);
+                if (["Heap", "Thread", "Change", "Sampled A, B",
+                     "Promoted after"].includes(label)) continue;
+                const list = await columnOf(page, head);
+                const isText = list.some((v) => v !== "" &&
+                    Number.isNaN(Number(v)));
+                if (isText) continue; /* names that are not cut have no title */
+                const sign = way === "ascending" ? 1 : -1;
+                const numbers = list.map(Number);
+                assert.ok(numbers.every((y, k) => k === 0 ||
+                    sign * (y - numbers[k - 1]) >= 0), `${what}: ${list}`);
+            }
+            assert.notEqual(said[0], said[1], `${view} ${i}`);
+        }
+        await done();
+    }
+});
+
+test("names sort as they stand, and an order is in the link", async () => {
+    for (const [view, first] of [["sites", "sort=name"], ["samples", "order=name"],
+                                 ["functions", "sort=name"]]) {
+        const names = async (filter) => {
+            const { page, done } = await at(`#view=${view}&live=peak&${filter}`);
+            const list = await page.locator("main tbody .code")
+                .evaluateAll((l) => l.map((e) => e.title || e.textContent));
+            await done();
+            return list;
+        };
+        const up = await names(first);
+        assert.ok(up.length > 20);
+        assert.deepEqual(up, [...up].sort(), view);
+        const down = await names(first.replace("=", "=-"));
+        assert.deepEqual(down, [...down].sort().reverse(), view);
+    }
+});
+
 /* ---- copies ----------------------------------------------------------- */
 
 const clipboard = { permissions: ["clipboard-read", "clipboard-write"] };
@@ -934,6 +1005,17 @@ test("100,000 sites", async () => {
     assert.match(await page.locator("tfoot .rest").innerText(),
                  /99\.5k more, not listed/);
     const total = await shownTotal(page);
+    /* The order is that of all sites, not of those that are listed. */
+    const firstAfter = async (text) => {
+        await page.evaluate((h) => { location.hash = h; }, `#view=sites${text}`);
+        await page.waitForTimeout(50);
+        await settled(page);
+        return page.locator("tbody .code").first().innerText();
+    };
+    assert.equal(await firstAfter("&sort=name"), "site_0");
+    assert.equal(await firstAfter("&sort=-name"), "site_99999");
+    assert.equal(await firstAfter("&sort=-life"), "site_99999");
+    await firstAfter("");
     await page.locator("#search").fill("site_99999");
     await page.getByText("site_99999").first().waitFor();
     await settled(page);

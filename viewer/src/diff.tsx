@@ -14,6 +14,7 @@ import { Cell, Choice, ErrCell, Name, Over, Region, SumLine, Waiting, fileOf } f
     "./parts";
 import { Rows } from "./rows";
 import { pick } from "./selection";
+import { Head, sortQuery, sortingOf } from "./sort";
 import type { Changes, Params } from "./state";
 import { FILTER_KEYS, all, filterOf, go, isPreset, one, presets } from
     "./state";
@@ -100,9 +101,13 @@ const errOfDelta = (d: Diff | DiffRow): Err => ({
     few: d.delta_few,
 });
 
+/* At first by how much a row has changed, up or down. */
+const COLUMNS = ["change", "name", "a", "b", "delta", "error", "z", "sampled"];
+
 function Table(props: { answer: Diff; params: Params; exact: boolean }) {
     const { answer, params, exact } = props;
     const q = one(params, "q") ?? "";
+    const sorting = sortingOf(params, COLUMNS);
     const most = Math.max(0, ...answer.rows.map((r) =>
         Math.abs(r.delta_bytes)));
     const delta = answer.b.bytes - answer.a.bytes;
@@ -111,15 +116,17 @@ function Table(props: { answer: Diff; params: Params; exact: boolean }) {
             answer.rest.a.bytes, answer.rest.b.bytes]] : [];
     return <Region label="Differences by site"><table class="figures diff">
         <thead><tr>
-            <th scope="col">Site</th>
-            <th scope="col" class="n"><span class="side-a">A</span></th>
-            <th scope="col" class="n"><span class="side-b">B</span></th>
-            <th scope="col" class="n">B − A</th>
-            {!exact && <th scope="col" class="n err">±</th>}
-            {!exact && <th scope="col" class="n" title={"the difference in " +
-                "standard errors"}>z</th>}
-            <th scope="col" class="n">Change</th>
-            {!exact && <th scope="col" class="n">Sampled A, B</th>}
+            <Head sorting={sorting} column="name" label="Site" />
+            <Head sorting={sorting} column="a" label="A" class="n of-a" />
+            <Head sorting={sorting} column="b" label="B" class="n of-b" />
+            <Head sorting={sorting} column="delta" label="B − A" class="n" />
+            {!exact && <Head sorting={sorting} column="error" label="±"
+                class="n err" />}
+            {!exact && <Head sorting={sorting} column="z" label="z" class="n"
+                title="the difference in standard errors" />}
+            <Head sorting={sorting} column="change" label="Change" class="n" />
+            {!exact && <Head sorting={sorting} column="sampled" class="n"
+                label="Sampled A, B" />}
         </tr></thead>
         <Rows rows={answer.rows} keyOf={(_, i) => String(i)}
             onPick={(r) => {
@@ -173,7 +180,8 @@ export function DiffView(props: { params: Params; info: Info;
     const q = one(params, "q") ?? "";
     const both = query(filterOf(params), filterOf(params, "b."));
     const asked = useAnswer<Diff>("diff", isReady && !isGraph
-        ? query(both, searchQuery(q)) : null);
+        ? query(both, searchQuery(q), sortQuery(sortingOf(params, COLUMNS)))
+        : null);
     const other = info.traces[Number(one(params, "b.t") ?? "0")];
     const exact = props.trace.is_exact && (other?.is_exact ?? true);
     if (!isReady) return null;

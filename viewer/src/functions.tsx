@@ -10,24 +10,32 @@ import { Cell, ErrCell, FunctionName, Name, Over, Region, Share, SumCells, SumHe
 import { Rows } from "./rows";
 import { focusOn, pick } from "./selection";
 import { SourceView } from "./source";
+import type { Sorting } from "./sort";
+import { Head, SUM_COLUMNS, sortQuery, sorted, sortingOf, sumFigure } from
+    "./sort";
 import type { By, Params } from "./state";
 import { byOf, filterOf, go, one } from "./state";
 
 /* ---- all -------------------------------------------------------------- */
+
+const COLUMNS = [...SUM_COLUMNS, "self"];
 
 function AllTable(props: { answer: FunctionsAnswer; trace: TraceInfo;
                            params: Params }) {
     const { answer, params } = props;
     const exact = props.trace.is_exact;
     const by = byOf(params);
+    const sorting = sortingOf(params, COLUMNS);
     return <>
         <Over><SumLine sum={answer.total} exact={exact} label="Total" /></Over>
         <Region label="Functions">
             <table class="figures">
                 <thead><tr>
-                    <th scope="col">Function</th>
-                    <SumHeads exact={exact} by={by} share="With callees" />
-                    <th scope="col" class="n">Its own</th>
+                    <Head sorting={sorting} column="name" label="Function" />
+                    <SumHeads exact={exact} by={by} share="With callees"
+                        sorting={sorting} />
+                    <Head sorting={sorting} column="self" class="n"
+                        label="Its own" />
                 </tr></thead>
                 <Rows rows={answer.rows} keyOf={(r) => String(r.id)}
                     onPick={(r) => {
@@ -58,13 +66,17 @@ function AllTable(props: { answer: FunctionsAnswer; trace: TraceInfo;
 
 function Side(props: { title: string; rows: { id: number; sum: Sum }[];
                        names: Map<number, Func>; whole: Sum; by: By;
-                       exact: boolean }) {
-    const { rows, names, by, exact } = props;
+                       exact: boolean; sorting: Sorting }) {
+    const { names, by, exact, sorting } = props;
+    const rows = sorted(props.rows, sorting, (r, column) => column === "name"
+        ? names.get(r.id)?.name ?? "" : sumFigure(r.sum, column, by));
     return <section class="side">
         {rows.length === 0 ? <><h3>{props.title}</h3><p class="dim">none</p></>
             : <><Over><h3>{props.title}</h3></Over><Region label={props.title}><table class="figures">
-                <thead><tr><th scope="col">Function</th>
-                    <SumHeads exact={exact} by={by} /></tr></thead>
+                <thead><tr>
+                    <Head sorting={sorting} column="name" label="Function" />
+                    <SumHeads exact={exact} by={by} sorting={sorting} />
+                </tr></thead>
                 <Rows rows={rows} keyOf={(r) => String(r.id)}
                     onPick={(r) => {
                         const fn = names.get(r.id);
@@ -80,20 +92,26 @@ function Side(props: { title: string; rows: { id: number; sum: Sum }[];
     </section>;
 }
 
-function Lines(props: { answer: FunctionAnswer; by: By; exact: boolean }) {
+function Lines(props: { answer: FunctionAnswer; by: By; exact: boolean;
+                        params: Params }) {
     const { answer, by } = props;
+    const sorting = sortingOf(props.params, ["line", "value", "error"]);
+    const lines = sorted(answer.lines, sorting, (l, column) =>
+        column === "line" ? l.line : sumFigure(l.sum, column, by));
     if (answer.lines.length === 0) return null;
     const file = answer.function.file;
     return <section class="side">
         <Over><h3>Lines{file &&
             <span class="dim"> of {cutName(clean(file))}</span>}</h3></Over>
         <Region label="Lines"><table class="figures narrow">
-            <thead><tr><th scope="col">Line</th>
-                <th scope="col" class="n">{by === "blocks" ? "Blocks"
-                    : by === "samples" ? "Samples" : "Bytes"}</th>
-                {!props.exact && <th scope="col" class="n err">±</th>}
+            <thead><tr><Head sorting={sorting} column="line" label="Line" />
+                <Head sorting={sorting} column="value" class="n"
+                    label={by === "blocks" ? "Blocks"
+                        : by === "samples" ? "Samples" : "Bytes"} />
+                {!props.exact && <Head sorting={sorting} column="error"
+                    label="±" class="n err" />}
                 <th scope="col" class="n">Share</th></tr></thead>
-            <tbody>{answer.lines.map((l) => <tr key={l.line}>
+            <tbody>{lines.map((l) => <tr key={l.line}>
                 <th scope="row">{l.line === 0 ? "unknown"
                     : hasNoServer() ? l.line
                     : <button type="button" class="link"
@@ -115,7 +133,8 @@ function Butterfly(props: { answer: FunctionAnswer; params: Params;
     const fn = answer.function;
     const names = new Map(answer.functions.map((f) => [f.id as number, f]));
     const line = one(params, "line");
-    const common = { names, by, exact, whole: answer.all };
+    const common = { names, by, exact, whole: answer.all,
+                     sorting: sortingOf(params, SUM_COLUMNS) };
     return <>
         <header class="one">
             <h2><FunctionName fn={fn} /></h2>
@@ -130,7 +149,7 @@ function Butterfly(props: { answer: FunctionAnswer; params: Params;
             <Side title="Callers" rows={answer.callers} {...common} />
             <Side title="Callees" rows={answer.callees} {...common} />
         </div>
-        <Lines answer={answer} by={by} exact={exact} />
+        <Lines answer={answer} by={by} exact={exact} params={params} />
         {!hasNoServer() && line !== undefined &&
             <SourceView params={params} fn={fn} line={Number(line)}
                 trace={props.trace} />}
@@ -143,7 +162,8 @@ export function FunctionsView(props: { params: Params; trace: TraceInfo }) {
     const q = one(params, "q") ?? "";
     const list = useAnswer<FunctionsAnswer>("functions", id !== undefined
         ? null : query(filterOf(params),
-                       searchQuery(q)));
+                       searchQuery(q),
+                       sortQuery(sortingOf(params, COLUMNS))));
     const single = useAnswer<FunctionAnswer>("function", id === undefined
         ? null : query(filterOf(params), `id=${encodeURIComponent(id)}`));
     return <section class={id === undefined ? "view fill" : "view"}>

@@ -6,6 +6,7 @@ import { FunctionName, Over, Region, SumCells, SumHeads, SumLine, Waiting } from
     "./parts";
 import { Rows } from "./rows";
 import { focusOn, pick } from "./selection";
+import { SUM_COLUMNS, sorted, sortingOf, sumFigure } from "./sort";
 import type { Params } from "./state";
 import { byOf, filterOf } from "./state";
 
@@ -30,14 +31,18 @@ function Table(props: { answer: Hot; params: Params; trace: TraceInfo }) {
     const { answer } = props;
     const exact = props.trace.is_exact;
     const by = byOf(props.params);
+    const sorting = sortingOf(props.params, SUM_COLUMNS.filter((c) =>
+        c !== "name"));
     const ids = (path: number[]) =>
         path.map((f) => answer.functions[f]?.id as number);
     return <>
         <Over><SumLine sum={answer.total} exact={exact} label="Total" /></Over>
         <Region label="Hot paths"><table class="figures">
             <thead><tr><th scope="col">Path, callers first</th>
-                <SumHeads exact={exact} by={by} /></tr></thead>
-            <Rows rows={answer.rows} keyOf={(_, i) => String(i)}
+                <SumHeads exact={exact} by={by} sorting={sorting} /></tr>
+            </thead>
+            <Rows rows={sorted(answer.rows, sorting, (r, column) =>
+                sumFigure(r.sum, column, by))} keyOf={(r) => r.path.join()}
                 onPick={(r) => {
                     const fn = answer.functions[r.path.at(-1) as number];
                     if (fn) pick({ fn, fragment: ids(r.path), stack: r.path

@@ -9,6 +9,8 @@ import { bytesFigure, bytesText, countFigure, countText, percentText } from
 import type { Forest } from "./forest";
 import { copyTable } from "./copy";
 import { searchOf } from "./find";
+import type { Sorting } from "./sort";
+import { Head } from "./sort";
 import { total } from "./forest";
 
 /* ---- figures ---------------------------------------------------------- */
@@ -122,19 +124,22 @@ export function SumLine(props: { sum: Sum; label?: string; exact: boolean }) {
 
 /* ---- columns of sums -------------------------------------------------- */
 
-export function SumHeads(props: { exact: boolean; by: By; share?: string }) {
+export function SumHeads(props: { exact: boolean; by: By; share?: string;
+                                  sorting?: Sorting }) {
+    const { sorting } = props;
     const name = props.by === "blocks" ? "Blocks"
         : props.by === "samples" ? "Samples" : "Bytes";
     return <>
-        <th scope="col" class="n">{name}</th>
+        <Head sorting={sorting} column="value" label={name} class="n" />
         {!props.exact && props.by !== "samples" &&
-            <th scope="col" class="n err">±</th>}
+            <Head sorting={sorting} column="error" label="±" class="n err" />}
         <th scope="col" class="n">{props.share ?? "Share"}</th>
-        {props.by !== "blocks" && <th scope="col" class="n">Blocks</th>}
-        {props.by === "blocks" && <th scope="col" class="n">Bytes</th>}
-        {!props.exact && <th scope="col" class="n" title={
-            "blocks that were sampled: what the estimate rests on"}>
-            Sampled</th>}
+        {props.by !== "blocks" ? <Head sorting={sorting} column="blocks"
+                label="Blocks" class="n" />
+            : <Head sorting={sorting} column="bytes" label="Bytes" class="n" />}
+        {!props.exact && <Head sorting={sorting} column="sampled" class="n"
+            label="Sampled"
+            title="blocks that were sampled: what the estimate rests on" />}
     </>;
 }
 

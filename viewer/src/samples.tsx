@@ -9,10 +9,13 @@ import { threadName } from "./filter_text";
 import { Choice, Name, Region, SumLine, Waiting, clean } from "./parts";
 import { Rows } from "./rows";
 import { pick } from "./selection";
+import { Head, sortingOf } from "./sort";
 import type { Params } from "./state";
 import { filterOf, go, one } from "./state";
 
 const PAGE = 50;
+const COLUMNS = ["time", "name", "size", "life", "promoted", "samples",
+                 "source", "thread"];
 const ORDERS = [["time", "In order of time"], ["size", "Largest first"],
                 ["life", "Longest first"]] as const;
 
@@ -48,6 +51,10 @@ function Page(props: { answer: Samples; trace: TraceInfo; params: Params;
                        offset: number }) {
     const { answer, trace, offset } = props;
     const last = Math.min(offset + answer.rows.length, answer.n);
+    const sorting = sortingOf(props.params, COLUMNS, "order");
+    const head = (column: string, label: string, kind?: string) =>
+        <Head sorting={sorting} column={column} label={label}
+            {...(kind && { class: kind })} />;
     const to = (o: number) => go({ offset: o > 0 ? String(o) : undefined });
     return <>
         <div class="tools">
@@ -67,15 +74,14 @@ function Page(props: { answer: Samples; trace: TraceInfo; params: Params;
         </div>
         <Region label="Samples"><table class="figures">
             <thead><tr>
-                <th scope="col" class="n">At</th>
-                <th scope="col" class="n">Size</th>
-                <th scope="col" class="n">Lived</th>
-                {hasHeaps(trace) &&
-                    <th scope="col" class="n">Promoted after</th>}
-                <th scope="col" class="n">Samples</th>
-                <th scope="col">{hasHeaps(trace) ? "Heap" : "Call"}</th>
-                <th scope="col">Thread</th>
-                <th scope="col">Allocated by</th>
+                {head("time", "At", "n")}
+                {head("size", "Size", "n")}
+                {head("life", "Lived", "n")}
+                {hasHeaps(trace) && head("promoted", "Promoted after", "n")}
+                {head("samples", "Samples", "n")}
+                {head("source", hasHeaps(trace) ? "Heap" : "Call")}
+                {head("thread", "Thread")}
+                {head("name", "Allocated by")}
             </tr></thead>
             <Rows rows={answer.rows} keyOf={(_, i) => String(offset + i)}
                 onPick={(r) => {

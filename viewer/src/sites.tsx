@@ -8,11 +8,14 @@ import { Choice, Foot, Name, Over, Region, SumCells, SumHeads, SumLine, Waiting,
          mostOf } from "./parts";
 import { Rows } from "./rows";
 import { pick } from "./selection";
+import { SUM_COLUMNS, Head, sortQuery, sortingOf } from "./sort";
 import type { Params } from "./state";
 import { byOf, filterOf, go, one } from "./state";
 
 const GROUPS = [["function", "Function"], ["line", "Line"], ["file", "File"],
                 ["module", "Module"]] as const;
+
+const COLUMNS = [...SUM_COLUMNS, "life"];
 
 function Table(props: { answer: Sites; trace: TraceInfo; params: Params }) {
     const { answer, params } = props;
@@ -20,6 +23,7 @@ function Table(props: { answer: Sites; trace: TraceInfo; params: Params }) {
     const by = byOf(params);
     const group = one(params, "group") ?? "function";
     const q = one(params, "q") ?? "";
+    const sorting = sortingOf(params, COLUMNS);
     const most = mostOf(answer.rows.map((r) => r.sum), by);
     const shown = (f: Func | undefined): Func | undefined =>
         f && group === "file" ? { ...f, name: f.file || "[unknown]", file: "" }
@@ -30,9 +34,10 @@ function Table(props: { answer: Sites; trace: TraceInfo; params: Params }) {
         <Region label="Allocation sites">
             <table class="figures">
                 <thead><tr>
-                    <th scope="col">Site</th>
-                    <SumHeads exact={exact} by={by} />
-                    <th scope="col" class="n">Mean lifetime</th>
+                    <Head sorting={sorting} column="name" label="Site" />
+                    <SumHeads exact={exact} by={by} sorting={sorting} />
+                    <Head sorting={sorting} column="life" class="n"
+                        label="Mean lifetime" />
                 </tr></thead>
                 <Rows rows={answer.rows} keyOf={(r) => [r.id, r.line, r.is_mapping].join()}
                     onPick={(r) => {
@@ -61,7 +66,8 @@ export function SitesView(props: { params: Params; trace: TraceInfo }) {
         (typeof GROUPS)[number][0];
     const q = one(params, "q") ?? "";
     const asked = useAnswer<Sites>("sites", query(filterOf(params),
-        `group=${group}`, searchQuery(q)));
+        `group=${group}`, searchQuery(q),
+        sortQuery(sortingOf(params, COLUMNS))));
     return <section class="view fill">
         <div class="tools">
             <Choice label="Group by" value={group} options={GROUPS}

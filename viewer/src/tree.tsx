@@ -10,6 +10,8 @@ import { pathTo, plant, total } from "./forest";
 import { Cell, Choice, ErrCell, Name, Over, Region, Share, SumLine, Waiting, errAt,
          errOf, saidText } from "./parts";
 import { focusOn, pick } from "./selection";
+import type { Sorting } from "./sort";
+import { Head, sortQuery, sorted, sortingOf } from "./sort";
 import type { By, Params } from "./state";
 import { byOf, filterOf, focusOf, go, one } from "./state";
 
@@ -32,10 +34,14 @@ function unfoldedAtFirst(f: Forest): Set<number> {
 }
 
 /* A row is a node, or (as -1 - node) what was cut below one. */
-function rowsOf(f: Forest, open: Set<number>): number[] {
+function rowsOf(f: Forest, open: Set<number>, s: Sorting): number[] {
     const rows: number[] = [];
+    const figure = (node: number, column: string) =>
+        column === "name" ? f.functions[f.fn[node] as number]?.name ?? ""
+        : (column === "error" ? f.error : column === "self" ? f.self
+            : column === "sampled" ? f.samples : f.value)[node] as number;
     const walk = (node: number) => {
-        for (const child of f.children.get(node) ?? []) {
+        for (const child of sorted(f.children.get(node) ?? [], s, figure)) {
             rows.push(child);
             if (open.has(child)) walk(child);
         }
@@ -51,6 +57,9 @@ function cutBelow(f: Forest, node: number): number {
         rest -= f.value[child] as number;
     return rest > 0.5 ? rest : 0;
 }
+
+/* Those who call one another keep together: siblings are sorted. */
+const COLUMNS = ["value", "name", "error", "self", "sampled"];
 
 interface RowProps {
     f: Forest;
@@ -119,7 +128,9 @@ function Table(props: { answer: Tree; params: Params; trace: TraceInfo;
         setOpen(unfoldedAtFirst(f));
         setHere(-1);
     }, [f]);
-    const rows = useMemo(() => rowsOf(f, open), [f, open]);
+    const sorting = sortingOf(params, COLUMNS);
+    const order = sortQuery(sorting);
+    const rows = useMemo(() => rowsOf(f, open, sorting), [f, open, order]);
     const at = Math.max(0, rows.indexOf(here));
 
     const fragment = (node: number) => {
@@ -189,14 +200,19 @@ function Table(props: { answer: Tree; params: Params; trace: TraceInfo;
             <table class="figures" role="treegrid"
                 aria-label={isUp ? "Callers" : "Calls"}>
                 <thead><tr>
-                    <th scope="col">{isUp ? "Site, and who calls it"
-                        : "Function, and whom it calls"}</th>
-                    <th scope="col" class="n">{by === "bytes" ? "Bytes"
-                        : by === "blocks" ? "Blocks" : "Samples"}</th>
-                    {!exact && <th scope="col" class="n err">±</th>}
+                    <Head sorting={sorting} column="name" label={isUp
+                        ? "Site, and who calls it"
+                        : "Function, and whom it calls"} />
+                    <Head sorting={sorting} column="value" class="n"
+                        label={by === "bytes" ? "Bytes"
+                            : by === "blocks" ? "Blocks" : "Samples"} />
+                    {!exact && <Head sorting={sorting} column="error" label="±"
+                        class="n err" />}
                     <th scope="col" class="n">Share</th>
-                    <th scope="col" class="n">Its own</th>
-                    {!exact && <th scope="col" class="n">Sampled</th>}
+                    <Head sorting={sorting} column="self" class="n"
+                        label="Its own" />
+                    {!exact && <Head sorting={sorting} column="sampled"
+                        class="n" label="Sampled" />}
                 </tr></thead>
                 <tbody ref={body} onKeyDown={onKey}>
                     {rows.map((node) => node < 0
