@@ -753,9 +753,9 @@ const rowsInSight = (page) => page.evaluate(() => {
     }).length;
 });
 
-for (const [width, height, least] of [[1280, 800, 18], [800, 600, 8]])
+for (const [width, height, least] of [[1280, 800, 16], [800, 600, 8]])
     test(`the answer has the first screen of ${width} x ${height}`, async () => {
-        for (const view of TABLES) {
+        for (const view of [...TABLES, "diff&live=peak&b.t=0&b.live=end"]) {
             const { page, done } = await at(`#view=${view}`,
                                             { viewport: { width, height } });
             const n = await rowsInSight(page);
@@ -846,10 +846,11 @@ test("a name has one line of a table, and its end is in sight", async () => {
     for (const name of names)
         t.alloc(100, [{ name: "main" }, { name }]);
     const s = await serve(write("names.ctf", t.bytes()));
-    for (const width of [1280, 800, 360])
+    for (const [width, height] of [[1280, 800], [800, 800], [800, 600],
+                                   [360, 800]])
         for (const view of TABLES) {
             const { page, done } = await open(`${s.url}#view=${view}`,
-                { viewport: { width, height: 800 } });
+                { viewport: { width, height } });
             await settled(page);
             const wrong = await page.evaluate(() => [...document
                 .querySelectorAll("tbody th")].filter((th) => {
@@ -862,7 +863,7 @@ test("a name has one line of a table, and its end is in sight", async () => {
                 return end.right > th.getBoundingClientRect().right ||
                     code.getBoundingClientRect().height > 26;
             }).map((th) => th.innerText));
-            assert.deepEqual(wrong, [], `${view} ${width}`);
+            assert.deepEqual(wrong, [], `${view} ${width} ${height}`);
             await done();
         }
     await s.stop();

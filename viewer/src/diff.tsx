@@ -7,7 +7,7 @@ import { searchQuery } from "./find";
 import { diffColour } from "./colours";
 import { DiffGraph } from "./diff_flame";
 import { FilterForm } from "./filter_form";
-import { Chips } from "./filters";
+import { Chips, PresetSelect } from "./filters";
 import { countText, percentText } from "./format";
 import type { Err } from "./parts";
 import { Cell, Choice, ErrCell, Name, Over, Region, SumLine, Waiting, fileOf } from
@@ -16,8 +16,7 @@ import { Rows } from "./rows";
 import { pick } from "./selection";
 import { Head, sortQuery, sortingOf } from "./sort";
 import type { Changes, Params } from "./state";
-import { FILTER_KEYS, all, filterOf, go, isPreset, one, presets } from
-    "./state";
+import { FILTER_KEYS, all, filterOf, go, one, presets } from "./state";
 import { useTheme } from "./theme";
 
 const hasOther = (params: Params) =>
@@ -57,15 +56,11 @@ function Sides(props: { params: Params; info: Info; trace: TraceInfo }) {
                 </select>
                 : <span class="dim">{fileOf(other.name)}: </span>}
             <Chips params={params} trace={other} side="b." />
-            <span class="choice" role="group" aria-label="Presets of B">
-                <button type="button" onClick={() => go(sameAs(params))}>
-                    Same as A</button>
-                {presets(other.end_us).map((p) => <button type="button"
-                    key={p.name} title={p.title}
-                    aria-pressed={isPreset(side, p)}
-                    onClick={() => go(Object.fromEntries(Object.entries(p.keys)
-                        .map(([k, v]) => ["b." + k, v])))}>{p.name}</button>)}
-            </span>
+            <button type="button" onClick={() => go(sameAs(params))}>
+                Same as A</button>
+            <PresetSelect label="Preset of B" list={presets(other.end_us)}
+                params={side} onPick={(p) => go(Object.fromEntries(Object
+                    .entries(p.keys).map(([k, v]) => ["b." + k, v])))} />
             <button type="button" class="plain" aria-expanded={isOpen}
                 onClick={() => open(!isOpen)}>
                 {isOpen ? "Close filter of B" : "Filter of B…"}</button>

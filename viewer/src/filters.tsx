@@ -4,7 +4,7 @@ import type { Info, TraceInfo } from "./answers";
 import { chips } from "./filter_text";
 import { FilterForm } from "./filter_form";
 import { Choice, clean, cutName, fileOf } from "./parts";
-import type { Params } from "./state";
+import type { Params, Preset } from "./state";
 import { FILTER_KEYS, byOf, go, isPreset, one, presets } from "./state";
 import { store } from "./store";
 
@@ -26,6 +26,22 @@ export function Chips(props: { params: Params; trace: TraceInfo;
                 aria-label={"Remove: " + cutName(clean(chip.text))}>×</button>
         </li>)}
     </ul>;
+}
+
+export function PresetSelect(props: { label: string; list: Preset[];
+                                      params: Params;
+                                      onPick: (preset: Preset) => void }) {
+    const { list } = props;
+    const preset = list.find((p) => isPreset(props.params, p));
+    return <select aria-label={props.label} value={preset?.name ?? ""}
+        onChange={(e) => {
+            const picked = list.find((p) => p.name === e.currentTarget.value);
+            if (picked) props.onPick(picked);
+        }}>
+        {!preset && <option value="">Other times</option>}
+        {list.map((p) => <option key={p.name} value={p.name} title={p.title}>
+            {p.name}</option>)}
+    </select>;
 }
 
 export function TraceChoice(props: { info: Info; params: Params }) {

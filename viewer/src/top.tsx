@@ -6,8 +6,8 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Info, Timeline, TraceInfo } from "./answers";
 import { useAnswer } from "./ask";
-import { Chips, FilterBar, FormButton, FormPlace, TraceChoice, WEIGHTS } from
-    "./filters";
+import { Chips, FilterBar, FormButton, FormPlace, PresetSelect, TraceChoice,
+         WEIGHTS } from "./filters";
 import { bytesText, durationText } from "./format";
 import { helpIsOpen } from "./help";
 import { clean, cutName, fileOf } from "./parts";
@@ -126,13 +126,8 @@ function Line(props: { trace: TraceInfo; info: Info; params: Params }) {
             </h1>
             <Spark params={params} trace={trace} />
             <TraceChoice info={props.info} params={params} />
-            <select aria-label="Preset" value={preset?.name ?? ""}
-                onChange={(e) => go(list.find((p) =>
-                    p.name === e.currentTarget.value)?.keys ?? {})}>
-                {!preset && <option value="">Other times</option>}
-                {list.map((p) => <option key={p.name} value={p.name}>{p.name}
-                </option>)}
-            </select>
+            <PresetSelect label="Preset" list={list} params={params}
+                onPick={(p) => go(p.keys)} />
             <select aria-label="Weigh by" value={byOf(params)}
                 onChange={(e) => go({ by: e.currentTarget.value === "bytes"
                     ? undefined : e.currentTarget.value })}>
