@@ -264,6 +264,18 @@ stack(struct alqi_cli_report *r, const struct alqi_cli_site *site,
     return o;
 }
 
+/* How the group grows. */
+static void
+put_growth(json_t *o, const struct alqi_view_growth *g)
+{
+    alqi_cli_json_put_whole(o, "growth_bytes_per_minute",
+                            alqi_view_growth_rate(g));
+    alqi_cli_json_put_whole(o, "growth_bytes_per_minute_stderr",
+                            alqi_view_growth_stderr(g));
+    alqi_cli_json_set(o, "growth_is_steady",
+                      json_boolean(alqi_view_growth_is_steady(g)));
+}
+
 /* The members that a group's sites have in common, and the group's sums. */
 static json_t *
 site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
@@ -275,6 +287,8 @@ site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
     alqi_cli_json_set(o, "is_mapping", json_boolean(g->is_mapping));
     put_sums(o, &r->analysis.estimator, g->sums);
     put_moves(o, &r->analysis.estimator, &g->moves);
+    if (r->growth.groups != NULL)
+        put_growth(o, &r->growth.groups[g - r->groups.groups]);
     return o;
 }
 
@@ -581,6 +595,8 @@ alqi_cli_report_json(struct alqi_cli_report *r)
         alqi_cli_json_set(o, "suppressions", suppressions(r));
         alqi_cli_json_count(o, "suppressions_skipped", r->suppress.n_skipped);
     }
+    if (r->growth.groups != NULL)
+        alqi_cli_json_count(o, "growth_from_us", r->growth.from_us);
     alqi_cli_json_set(o, "modules", modules(r));
     write_all(r, o);
     json_decref(o);
