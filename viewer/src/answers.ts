@@ -102,6 +102,23 @@ export interface Sites {
     rest: Rest;
 }
 
+export interface GrowthRow {
+    function: number;
+    line: number;
+    id: number;
+    bytes_per_minute: number;
+    bytes_per_minute_se: number;
+    sum: Sum;
+    is_mapping?: boolean;
+}
+
+export interface Growth {
+    from_us: number; /* what came before is start-up */
+    rows: GrowthRow[];
+    rest: number; /* rows that are not listed */
+    functions: Func[];
+}
+
 export interface FunctionsAnswer {
     total: Sum;
     functions: Func[];

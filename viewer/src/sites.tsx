@@ -3,6 +3,7 @@
 import type { Func, Sites, TraceInfo } from "./answers";
 import { query, useAnswer } from "./ask";
 import { durationText } from "./format";
+import { GrowthPanel } from "./growth";
 import { Choice, Foot, Name, Region, SumCells, SumHeads, SumLine, Waiting,
          mostOf } from "./parts";
 import { Rows } from "./rows";
@@ -13,6 +14,12 @@ import { byOf, filterOf, go, one } from "./state";
 const GROUPS = [["function", "Function"], ["line", "Line"], ["file", "File"],
                 ["module", "Module"]] as const;
 
+/* By file and module the name is theirs. */
+const shownBy = (group: string) => (f: Func | undefined): Func | undefined =>
+    f && group === "file" ? { ...f, name: f.file || "[unknown]", file: "" }
+    : f && group === "module"
+        ? { ...f, name: f.module || "[unknown]", module: "", file: "" } : f;
+
 function Table(props: { answer: Sites; trace: TraceInfo; params: Params }) {
     const { answer, params } = props;
     const exact = props.trace.is_exact;
@@ -20,10 +27,7 @@ function Table(props: { answer: Sites; trace: TraceInfo; params: Params }) {
     const group = one(params, "group") ?? "function";
     const q = one(params, "q") ?? "";
     const most = mostOf(answer.rows.map((r) => r.sum), by);
-    const shown = (f: Func | undefined): Func | undefined =>
-        f && group === "file" ? { ...f, name: f.file || "[unknown]", file: "" }
-        : f && group === "module"
-            ? { ...f, name: f.module || "[unknown]", module: "", file: "" } : f;
+    const shown = shownBy(group);
     return <>
         <p class="over">
             <SumLine sum={answer.total} exact={exact} label="Total" />
@@ -68,6 +72,8 @@ export function SitesView(props: { params: Params; trace: TraceInfo }) {
             <Choice label="Group by" value={group} options={GROUPS}
                 onPick={(g) => go({ group: g === "function" ? undefined : g })} />
         </div>
+        {one(params, "live") === "end" && <GrowthPanel params={params} q={q}
+            trace={props.trace} group={group} shown={shownBy(group)} />}
         <Waiting asked={asked}>{(answer) =>
             <Table answer={answer} trace={props.trace} params={params} />}
         </Waiting>
