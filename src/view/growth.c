@@ -161,7 +161,7 @@ rows_enter(struct alqi_view_growth *stacks, const struct alqi_view_index *x,
            const struct alqi_view_window *w, const struct alqi_view_rows *r)
 {
     for (uint32_t i = 0; i < r->n; i++)
-        if (r->passes[i] != 0)
+        if (r->passes[i] != 0 && x->stacks[r->stack[i]].is_suppressed == 0)
             alqi_view_growth_add(&stacks[r->stack[i]], w,
                                  &x->weights[r->class_[i]], r->born[i],
                                  r->end[i]);

@@ -66,7 +66,8 @@ double alqi_view_growth_rate(const struct alqi_view_growth *growth);
 double alqi_view_growth_stderr(const struct alqi_view_growth *growth);
 
 /* By stack of the index: the growth of the rows of a scan, whose filter has no
- * condition on time (filter.h); to be freed. NULL: no memory. */
+ * condition on time (filter.h); none of stacks that are suppressed. To be
+ * freed; NULL: no memory. */
 struct alqi_view_growth *
 alqi_view_growth_of_stacks(const struct alqi_view_index *index,
                            const struct alqi_view_scan *scan);

@@ -1,5 +1,6 @@
-"""Sites that grow steadily: who is one, and figures that are the same in the
-report, in the viewer, and by integrals of the blocks of `aliquot script`."""
+"""Leaks in the viewer: sites that grow steadily, with figures that are the same
+in the report, in the viewer, and by integrals of the blocks of `aliquot
+script`; and suppressions, as in the report."""
 import math
 import os
 import re
@@ -7,6 +8,7 @@ import subprocess
 import unittest
 
 import view
+from view import common
 
 GROWTH_TRACE = os.environ["GROWTH_TRACE"]
 STEADY = {"leaks", "frees_late"}
@@ -146,6 +148,67 @@ class Growth(view.Case):
         self.assertIn("growth_from_us", self.json("--leaks", path))
         self.assertNotIn("growth_from_us",
                          self.json("--leaks", "--thread=0", path))
+
+
+class Suppressions(view.Case):
+    def setUp(self):
+        super().setUp()
+        self.paths = []
+        for kind in ("sampled", "exact"):
+            self.paths.append(os.path.join(self.dir, kind + ".ctf"))
+            subprocess.run([GROWTH_TRACE, self.paths[-1], kind], check=True)
+        self.rules = self.write("rules", b"leak:^leaks$\nleak:stops\nleak:no\n")
+        self.more = self.write("more", b"{\n  the big one\n  Memcheck:Leak\n"
+                               b"  fun:malloc\n  fun:big\n  fun:main\n}\n")
+        self.options = ["--suppressions=" + self.rules,
+                        "--suppressions=" + self.more]
+
+    def check_trace(self, server, t, path):
+        report = self.json("--leaks", *self.options, path)
+        for query in ("live=end", "freed=never"):
+            got = server.ask("sites", "t=%d&%s" % (t, query))
+            self.near(got["total"]["bytes"], report["live_bytes"], query)
+            self.assertEqual(got["total"]["n"], report["live_sampled_blocks"])
+            self.assertEqual(
+                {got["functions"][r["function"]]["name"] for r in got["rows"]},
+                {"starts", "saws", "churns"})
+        for query, measure in (("", "allocated"), ("live=peak", "peak")):
+            got = server.ask("sites", "t=%d&%s" % (t, query))
+            self.near(got["total"]["bytes"], report[measure + "_bytes"], query)
+        got = server.ask("growth", "t=%d&live=end" % t)
+        self.assertEqual([f["name"] for f in got["functions"]], ["frees_late"])
+        notes = [n for n in server.ask("info")["traces"][t]["notes"]
+                 if n.startswith("suppressed: ")]
+        self.assertEqual(len(notes), 3)
+        for note, rule in zip(notes, (r for r in report["suppressions"]
+                                      if r["suppressed_objects"] > 0)):
+            self.assertIn("by %s (%s:%d)" % (rule["name"], rule["file"],
+                                             rule["line"]), note)
+            number, unit = re.match(r"suppressed: ([\d.]+) ([KM])iB",
+                                    note).groups()
+            bytes_ = float(number) * 2 ** {"K": 10, "M": 20}[unit]
+            self.assertAlmostEqual(bytes_ / rule["suppressed_bytes"], 1,
+                                   delta=0.006)
+
+    def test_leaks_are_the_report_s(self):
+        """Of two traces, with an index beside one that knows no rules."""
+        with view.Server(self.paths[0]) as server:
+            all_ = server.ask("sites", "live=end")["total"]
+        before = sorted(os.listdir(self.dir))
+        with view.Server(*self.options, *self.paths) as server:
+            for t, path in enumerate(self.paths):
+                self.check_trace(server, t, path)
+        self.assertEqual(sorted(os.listdir(self.dir)), before)
+        with view.Server(self.paths[0]) as server:
+            self.assertEqual(server.ask("sites", "live=end")["total"], all_)
+
+    def test_wrong_files(self):
+        wrong = self.write("wrong", b"race:x\n")
+        result = common.run("view", "--no-open", "--suppressions=" + wrong,
+                            self.paths[0])
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("view: %s:1: 'race:x': neither leak:" % wrong,
+                      result.stderr)
 
 
 if __name__ == "__main__":
