@@ -150,6 +150,138 @@ class Growth(view.Case):
                          self.json("--leaks", "--thread=0", path))
 
 
+def group(rows, weight, share=0.05):
+    """Stacks by the longest beginning of at least that share, without those
+    of longer ones: beginning -> [stacks]; () has the rest."""
+    stacks, heads = {}, {}
+    for row in rows:
+        stack = tuple(view.folded(row))
+        stacks[stack] = stacks.get(stack, 0) + weight(row)
+    least = share * sum(stacks.values())
+    left = {s: [s] for s in stacks}
+    for depth in range(max(map(len, stacks), default=0), -1, -1):
+        for start in sorted({s[:depth] for s in left if len(s) >= depth}):
+            mine = [s for s in left if s[:depth] == start]
+            value = sum(stacks[s] for s in mine)
+            if mine and (depth == 0 or value >= least * (1 - 1e-9)):
+                heads[start] = mine
+                for s in mine:
+                    del left[s]
+    return heads, stacks
+
+
+class Groups(view.Case):
+    """Leaks by the longest call stack in common."""
+
+    def check_parts(self, start, mine, stacks, parts, n_parts):
+        wanted = {}
+        for s in mine:
+            if len(s) > len(start):
+                part = s[len(start)]
+                wanted[part] = wanted.get(part, 0) + stacks[s]
+        self.assertEqual(n_parts, len(wanted))
+        self.assertEqual(len(parts), min(4, len(wanted)))
+        for part, value in parts:
+            self.near(value, wanted[part], (start, part))
+        self.assertEqual(sorted((v for _, v in parts), reverse=True),
+                         [v for _, v in parts])
+        for (_, got), most in zip(parts, sorted(wanted.values(),
+                                                reverse=True)):
+            self.near(got, most, start)
+
+    def check_report(self, opinion, report, f):
+        rows = [r for r in opinion.rows
+                if r.end is None and opinion.passes(r, f)]
+        heads, stacks = group(rows, lambda r: r.size / r.p)
+        self.assertEqual(len(report["leak_groups"]), len(heads))
+        for g in report["leak_groups"]:
+            start = tuple(map(named, reversed(g["frames"])))
+            mine = heads.pop(start)
+            self.assertEqual(g["n_stacks"], len(mine))
+            self.near(g["live_bytes"], sum(stacks[s] for s in mine), start)
+            self.check_parts(start, mine, stacks, [
+                (named(p), p["live_bytes"]) for p in g["parts"]], g["n_parts"])
+        self.assertEqual(sum(g["live_sampled_blocks"]
+                             for g in report["leak_groups"]),
+                         report["live_sampled_blocks"])
+
+    def check_viewer(self, server, report, query):
+        got = server.ask("groups", "live=end&" + query)
+        names = [named(f) for f in got["functions"]]
+        self.assertEqual(got["total"]["n"], report["live_sampled_blocks"])
+        self.assertEqual(
+            [([names[i] for i in reversed(r["path"])], r["stacks"],
+              r["sum"]["bytes"], r["sum"]["bytes_se"], r["sum"]["n"],
+              [(names[i], v) for i, v in r["parts"]], r["n_parts"])
+             for r in got["rows"]],
+            [(list(map(named, g["frames"])), g["n_stacks"], g["live_bytes"],
+              g["live_bytes_stderr"], g["live_sampled_blocks"],
+              [(named(p), p["live_bytes"]) for p in g["parts"]],
+              g["n_parts"]) for g in report["leak_groups"]])
+
+    def test_groups(self):
+        for keys in ({"seed": 1}, {"seed": 2, "threads": 3, "moved": 200},
+                     {"seed": 3, "exact": 1}):
+            path = self.view_trace(events=20000, stacks=300, functions=60,
+                                   never=100, depth=8, **keys)
+            opinion = self.opinion(path)
+            with view.Server("--no-index", path) as server:
+                for f in ({}, {"size": "100.."}, {"in_": ["f1"]}):
+                    query = view.query(**f)
+                    report = self.json(
+                        "--leaks", *(["--filter=" + query] if f else []), path)
+                    self.check_report(opinion, report, f)
+                    self.check_viewer(server, report, query)
+
+    def test_by_blocks_and_samples(self):
+        path = self.view_trace(events=20000, stacks=300, functions=60,
+                               never=100, depth=8)
+        rows = [r for r in self.opinion(path).rows if r.end is None]
+        with view.Server("--no-index", path) as server:
+            for by, weight in (("blocks", lambda r: 1 / r.p),
+                               ("samples", lambda r: r.samples)):
+                for percent in (1, 20, 100):
+                    got = server.ask("groups", "live=end&by=%s&percent=%d" %
+                                     (by, percent))
+                    heads, _ = group(rows, weight, percent / 100)
+                    names = [named(f) for f in got["functions"]]
+                    self.assertEqual(
+                        {tuple(names[i] for i in r["path"]): r["stacks"]
+                         for r in got["rows"]},
+                        {start: len(mine) for start, mine in heads.items()})
+
+    def test_what_is_printed(self):
+        path = self.view_trace(events=20000, stacks=300, functions=60,
+                               never=100, depth=8)
+        groups = self.json("--leaks", path)["leak_groups"]
+        lines = self.ok("report", "--leaks", path,
+                        env={"COLUMNS": "400"}).splitlines()
+        at = lines.index("NEVER FREED by the longest call stack in common")
+        lines = lines[at + 2:lines.index("", at)]
+        for g in groups:
+            line = lines.pop(0)
+            self.assertRegex(line, r"^ *[\d.]+ [KM]iB .*%% +[\d.]+%% +%d  " %
+                             g["n_stacks"])
+            names = [f["function"] for f in g["frames"]]
+            self.assertTrue(line.endswith("  " + (
+                " ← ".join(names) or "others, less in common")), line)
+            if names and g["parts"]:
+                line = lines.pop(0).strip()
+                self.assertTrue(line.startswith("→ "))
+                self.assertEqual(
+                    re.findall(r"[KM]iB ([^ ,]+)", line),
+                    [p["function"] for p in g["parts"]])
+                self.assertEqual(re.findall(r", (\d+) more$", line),
+                                 [str(g["n_parts"] - 4)]
+                                 if g["n_parts"] > 4 else [])
+        self.assertEqual(lines, [])
+
+
+def named(function):
+    return function["name" if "name" in function else "function"], \
+        function["file"]
+
+
 class Suppressions(view.Case):
     def setUp(self):
         super().setUp()

@@ -518,6 +518,16 @@ test("leaks say what grows steadily, as the report does", async () => {
     await page.getByText("Nothing grows steadily from 10.0 s on.").waitFor();
     await page.locator("#search").fill("");
     await grows.waitFor();
+    await press(page, "Common stack");
+    const groups = page.getByRole("region", { name: "Groups of call stacks" })
+        .locator("tbody tr");
+    const wanted = report("--leaks", path).leak_groups;
+    assert.equal(await groups.count(), wanted.length);
+    for (const [i, g] of wanted.entries()) {
+        const text = await groups.nth(i).locator(".path").innerText();
+        assert.equal(text.replaceAll(/\s+/g, " "),
+                     g.frames.map((f) => f.function).reverse().join(" › "));
+    }
     await page.evaluate(axeSource());
     assert.deepEqual(await faults(page), []);
     await done();

@@ -119,6 +119,14 @@ export interface Growth {
     functions: Func[];
 }
 
+export interface Groups {
+    total: Sum;
+    functions: Func[];
+    /* no path: what has less in common; parts: the largest ones' values */
+    rows: { path: number[]; sum: Sum; stacks: number;
+            parts: [number, number][]; n_parts: number }[];
+}
+
 export interface FunctionsAnswer {
     total: Sum;
     functions: Func[];

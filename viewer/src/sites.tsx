@@ -3,6 +3,7 @@
 import type { Func, Sites, TraceInfo } from "./answers";
 import { query, useAnswer } from "./ask";
 import { durationText } from "./format";
+import { GroupsTable } from "./groups";
 import { GrowthPanel } from "./growth";
 import { Choice, Foot, Name, Region, SumCells, SumHeads, SumLine, Waiting,
          mostOf } from "./parts";
@@ -12,7 +13,7 @@ import type { Params } from "./state";
 import { byOf, filterOf, go, one } from "./state";
 
 const GROUPS = [["function", "Function"], ["line", "Line"], ["file", "File"],
-                ["module", "Module"]] as const;
+                ["module", "Module"], ["stack", "Common stack"]] as const;
 
 /* By file and module the name is theirs. */
 const shownBy = (group: string) => (f: Func | undefined): Func | undefined =>
@@ -65,17 +66,21 @@ export function SitesView(props: { params: Params; trace: TraceInfo }) {
     const group = (one(params, "group") ?? "function") as
         (typeof GROUPS)[number][0];
     const q = one(params, "q") ?? "";
-    const asked = useAnswer<Sites>("sites", query(filterOf(params),
-        `group=${group}`, q === "" ? "" : `q=${encodeURIComponent(q)}`));
+    const site = group === "stack" ? "function" : group;
+    const asked = useAnswer<Sites>("sites", group === "stack" ? null
+        : query(filterOf(params), `group=${group}`,
+            q === "" ? "" : `q=${encodeURIComponent(q)}`));
     return <section class="view">
         <div class="tools">
             <Choice label="Group by" value={group} options={GROUPS}
                 onPick={(g) => go({ group: g === "function" ? undefined : g })} />
         </div>
         {one(params, "live") === "end" && <GrowthPanel params={params} q={q}
-            trace={props.trace} group={group} shown={shownBy(group)} />}
-        <Waiting asked={asked}>{(answer) =>
-            <Table answer={answer} trace={props.trace} params={params} />}
-        </Waiting>
+            trace={props.trace} group={site} shown={shownBy(site)} />}
+        {group === "stack"
+            ? <GroupsTable params={params} trace={props.trace} />
+            : <Waiting asked={asked}>{(answer) =>
+                <Table answer={answer} trace={props.trace} params={params} />}
+            </Waiting>}
     </section>;
 }
