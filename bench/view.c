@@ -30,6 +30,8 @@ static const char *const filters[] = {
 static const char *const others[] = {
     "functions",
     "function?id=5",
+    "groups",
+    "growth",
     "hot",
     "heat",
     "samples",
