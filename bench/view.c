@@ -30,6 +30,8 @@ static const char *const filters[] = {
 static const char *const others[] = {
     "functions",
     "function?id=5",
+    "groups",
+    "growth",
     "hot",
     "heat",
     "samples",
@@ -189,7 +191,7 @@ main(int argc, char **argv)
     else if (argc != 2)
         return 2;
     set = alqi_view_set_new();
-    if (set == NULL || alqi_cli_view_open(&file, argv[1], true) >= 0)
+    if (set == NULL || alqi_cli_view_open(&file, argv[1], true, NULL) >= 0)
         return 1;
     row("index", start, file.n_bytes);
     all_time(&file);

@@ -41,6 +41,8 @@ alqi_view_answer_fn alqi_view_diff;
 alqi_view_answer_fn alqi_view_difftree;
 alqi_view_answer_fn alqi_view_function;
 alqi_view_answer_fn alqi_view_functions;
+alqi_view_answer_fn alqi_view_grouped;
+alqi_view_answer_fn alqi_view_growing;
 alqi_view_answer_fn alqi_view_heat;
 alqi_view_answer_fn alqi_view_hot;
 alqi_view_answer_fn alqi_view_info;

@@ -18,7 +18,8 @@
 enum {
     SHOWN = 60, /* bytes of a value that a message quotes */
     MAY_REPEAT = 1,
-    CHOOSES_NOTHING = 2 /* the same samples pass, whatever the key says */
+    CHOOSES_NOTHING = 2, /* the same samples pass, whatever the key says */
+    IS_OF_TIME = 4
 };
 
 /* One run over the query. */
@@ -239,11 +240,11 @@ static const struct {
     bool (*take)(struct reader *r, const char *value);
     unsigned flags;
 } keys[] = {
-    {"alloc", take_alloc, 0},
-    {"live", take_live, 0},
-    {"freed", take_freed, 0},
+    {"alloc", take_alloc, IS_OF_TIME},
+    {"live", take_live, IS_OF_TIME},
+    {"freed", take_freed, IS_OF_TIME},
     {"size", take_size, 0},
-    {"life", take_life, 0},
+    {"life", take_life, IS_OF_TIME},
     {"heap", take_heap, 0},
     {"thread", take_thread, MAY_REPEAT},
     {"domain", take_domain, MAY_REPEAT},
@@ -311,6 +312,21 @@ alqi_view_filter_take(struct alqi_view_filter *f, struct alqi_view_query *q,
             !take_pair(&r, i, n_prefix, n_traces))
             return false;
     return true;
+}
+
+/* The other choices keep their order (.inv.choices). */
+void
+alqi_view_filter_untime(struct alqi_view_filter *f)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->n_choices; i++)
+        if (!(keys[f->choices[i].key].flags & IS_OF_TIME))
+            f->choices[n++] = f->choices[i];
+    f->n_choices = n;
+    f->alloc.is_there = f->freed.is_there = f->life.is_there = false;
+    f->live_kind = ALQI_VIEW_LIVE_ANY;
+    f->is_never = false;
 }
 
 /* ---- copies -------------------------------------------------------------- */

@@ -102,6 +102,9 @@ bool alqi_view_filter_take(struct alqi_view_filter *filter,
                            struct alqi_view_query *query, const char *prefix,
                            uint32_t n_traces);
 
+/* Takes the conditions on time away: alloc, live, freed and life. */
+void alqi_view_filter_untime(struct alqi_view_filter *filter);
+
 /* A copy that needs no query; false when there is no memory.  The texts are
  * freed with the copy. */
 bool alqi_view_filter_keep(struct alqi_view_filter *copy,

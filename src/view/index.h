@@ -90,7 +90,9 @@ struct alqi_view_origin {
 struct alqi_view_stack {
     uint32_t node;
     /* of mmap, not of malloc */
-    uint32_t is_mapping;
+    uint16_t is_mapping;
+    /* its blocks are no leaks, said a file of suppressions */
+    uint16_t is_suppressed;
 };
 
 /* A frame below its parent (.inv.parent). */

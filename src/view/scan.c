@@ -246,6 +246,15 @@ flag_cut(struct alqi_view_rows *r, uint64_t flag)
         r->passes[i] &= (r->flags[i] & flag) != 0;
 }
 
+/* Keeps what was never freed and is not suppressed. */
+static void
+left_cut(const struct scanner *s, struct alqi_view_rows *r)
+{
+    flag_cut(r, ALQI_VIEW_LEFT);
+    for (uint32_t i = 0; i < r->n; i++)
+        r->passes[i] &= s->x->stacks[r->stack[i]].is_suppressed == 0;
+}
+
 /* Applies the key `live`. */
 static void
 live_cut(const struct scanner *s, struct alqi_view_rows *r)
@@ -259,7 +268,7 @@ live_cut(const struct scanner *s, struct alqi_view_rows *r)
         flag_cut(r, ALQI_VIEW_PEAK);
         break;
     case ALQI_VIEW_LIVE_END:
-        flag_cut(r, ALQI_VIEW_LEFT);
+        left_cut(s, r);
         break;
     case ALQI_VIEW_LIVE_RANGE:
         for (uint32_t i = 0; i < r->n; i++)
@@ -277,7 +286,7 @@ freed_cut(const struct scanner *s, struct alqi_view_rows *r)
     const struct alqi_view_range *freed = &s->f->freed;
 
     if (s->f->is_never)
-        flag_cut(r, ALQI_VIEW_LEFT);
+        left_cut(s, r);
     if (!freed->is_there)
         return;
     for (uint32_t i = 0; i < r->n; i++) {

@@ -71,6 +71,7 @@ bool
 alqi_view_sites_make(struct alqi_view_sites *s, const struct alqi_view_index *x,
                      const struct alqi_view_shape *shape,
                      const struct alqi_view_scan *scan,
+                     const struct alqi_view_growth *growth,
                      enum alqi_view_grouping grouping)
 {
     struct alqi_base_intern keys = {.n_words = KEY_WORDS}; /* a row a site */
@@ -84,13 +85,16 @@ alqi_view_sites_make(struct alqi_view_sites *s, const struct alqi_view_index *x,
         struct key key = key_of(x, node, grouping);
         uint32_t row;
 
-        if (scan->stacks[i].objects == 0)
+        if (growth == NULL && scan->stacks[i].objects == 0)
             continue;
         key.is_mapping = x->stacks[i].is_mapping != 0;
         row = alqi_base_intern(&keys, (const uint32_t *)&key);
         is_made = row != ALQI_BASE_INTERN_NONE;
-        if (is_made)
-            stack_enter(s, row, &key, node, &scan->stacks[i]);
+        if (!is_made)
+            break;
+        stack_enter(s, row, &key, node, &scan->stacks[i]);
+        if (growth != NULL)
+            alqi_view_growth_join(&s->rows[row].growth, &growth[i]);
     }
     s->n = keys.n;
     alqi_base_intern_clear(&keys);
@@ -210,7 +214,7 @@ alqi_view_sites(struct alqi_view_ask *ask)
         alqi_view_search_free(&search);
         return false;
     }
-    is_put = alqi_view_sites_make(&sites, ask->x, shape, scan, grouping);
+    is_put = alqi_view_sites_make(&sites, ask->x, shape, scan, NULL, grouping);
     is_put = alqi_view_used_new(&used, ask->x) && is_put;
     if (is_put) {
         sorting.order.x = ask->x;

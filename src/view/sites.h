@@ -3,6 +3,7 @@
 #define ALQI_VIEW_SITES_H
 
 #include "view/ask.h"
+#include "view/growth.h"
 
 /* What tells sites apart; in the order of the key `group`. */
 enum alqi_view_grouping {
@@ -24,6 +25,8 @@ struct alqi_view_site {
     /* of one stack, to find the heaviest */
     double heaviest_bytes;
     struct alqi_view_sum sum;
+    /* if it was asked for */
+    struct alqi_view_growth growth;
 };
 
 struct alqi_view_sites {
@@ -31,11 +34,13 @@ struct alqi_view_sites {
     uint32_t n;
 };
 
-/* False: no memory. */
+/* Sites of the stacks that have something in the scan, or of all if there is
+ * growth, by stack (growth.h); NULL: none. False: no memory. */
 bool alqi_view_sites_make(struct alqi_view_sites *sites,
                           const struct alqi_view_index *index,
                           const struct alqi_view_shape *shape,
                           const struct alqi_view_scan *scan,
+                          const struct alqi_view_growth *growth,
                           enum alqi_view_grouping grouping);
 
 #endif

@@ -869,6 +869,54 @@ test("a name has one line of a table, and its end is in sight", async () => {
     await s.stop();
 });
 
+/* ---- leaks ------------------------------------------------------------ */
+
+test("leaks say what grows steadily, as the report does", async () => {
+    const t = new TraceFile({ rate: 1e-4 });
+    const next = dice(11);
+    const main = { name: "main" };
+    for (let i = 0; i < 4000; i++) {
+        t.at(i * 10_000);
+        if (next() < 0.1) t.alloc(100, [main, { name: "leaks" }]);
+        if (i < 400) t.alloc(100, [main, { name: "starts" }]);
+        t.free(t.alloc(100, [main, { name: "goes" }]));
+    }
+    const path = write("grows.ctf", t.bytes());
+    const said = /([\d.]+ [KM]iB\/min ± [\d.]+).* leaks/.exec(aliquot("report",
+        "--leaks", path).toString());
+    const s = await serve(path);
+    const { page, done } = await open(`${s.url}#view=sites`);
+    await settled(page);
+    const grows = page.getByRole("region", { name: "Grows steadily" });
+    assert.equal(await grows.count(), 0);
+    await press(page, "Leaks");
+    await grows.waitFor();
+    const rows = grows.locator("tbody tr");
+    assert.equal(await rows.count(), 1);
+    assert.match(await rows.innerText(), /^leaks/);
+    assert.ok((await rows.innerText()).includes(`grows ${said[1]}`), said[1]);
+    await press(page, "Module");
+    assert.equal(await grows.locator("tbody tr").count(), 1);
+    await page.locator("#search").fill("starts");
+    await page.getByText("Nothing grows steadily from 10.0 s on.").waitFor();
+    await page.locator("#search").fill("");
+    await grows.waitFor();
+    await press(page, "Common stack");
+    const groups = page.getByRole("region", { name: "Groups of call stacks" })
+        .locator("tbody tr");
+    const wanted = report("--leaks", path).leak_groups;
+    assert.equal(await groups.count(), wanted.length);
+    for (const [i, g] of wanted.entries()) {
+        const text = await groups.nth(i).locator(".path").innerText();
+        assert.equal(text.replaceAll(/\s+/g, " "),
+                     g.frames.map((f) => f.function).reverse().join(" › "));
+    }
+    await page.evaluate(axeSource());
+    assert.deepEqual(await faults(page), []);
+    await done();
+    await s.stop();
+});
+
 /* ---- unusual traces --------------------------------------------------- */
 
 test("a trace of nothing, and of one sample", async () => {

@@ -105,6 +105,31 @@ export interface Sites {
     rest: Rest;
 }
 
+export interface GrowthRow {
+    function: number;
+    line: number;
+    id: number;
+    bytes_per_minute: number;
+    bytes_per_minute_se: number;
+    sum: Sum;
+    is_mapping?: boolean;
+}
+
+export interface Growth {
+    from_us: number; /* what came before is start-up */
+    rows: GrowthRow[];
+    rest: number; /* rows that are not listed */
+    functions: Func[];
+}
+
+export interface Groups {
+    total: Sum;
+    functions: Func[];
+    /* no path: what has less in common; parts: the largest ones' values */
+    rows: { path: number[]; sum: Sum; stacks: number;
+            parts: [number, number][]; n_parts: number }[];
+}
+
 export interface FunctionsAnswer {
     total: Sum;
     functions: Func[];

@@ -44,6 +44,15 @@ const joined = (f: Figure, space: string) =>
 export const bytesText = (x: number) => joined(bytesFigure(x), " ");
 export const countText = (x: number) => joined(countFigure(x), "");
 
+/* Bytes a minute; the error has their unit, and their digits. */
+export function growthText(bytes: number, error?: number): string {
+    const f = bytesFigure(bytes);
+    const text = `${f.number} ${f.unit}/min`;
+    if (error === undefined) return text;
+    for (let x = bytes; x >= 1023.5; x /= 1024) error /= 1024;
+    return `${text} ± ${error.toFixed(f.number.split(".")[1]?.length ?? 0)}`;
+}
+
 export function durationText(us: number): string {
     const s = us / 1e6;
     const whole = Math.round(s);

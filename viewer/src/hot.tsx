@@ -13,7 +13,7 @@ import { byOf, filterOf } from "./state";
 /* The ends of a path say most. */
 const SHOWN = 8;
 
-function Path(props: { path: (Func | undefined)[] }) {
+export function Path(props: { path: (Func | undefined)[] }) {
     const { path } = props;
     const left = path.length - SHOWN;
     const shown: (Func | string | undefined)[] = left > 1

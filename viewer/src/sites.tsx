@@ -4,6 +4,8 @@ import type { Func, Sites, TraceInfo } from "./answers";
 import { query, useAnswer } from "./ask";
 import { searchQuery } from "./find";
 import { durationText } from "./format";
+import { GroupsTable } from "./groups";
+import { GrowthPanel } from "./growth";
 import { Choice, Foot, Name, Over, Region, SumCells, SumHeads, SumLine, Waiting,
          mostOf } from "./parts";
 import { Rows } from "./rows";
@@ -13,7 +15,13 @@ import type { Params } from "./state";
 import { byOf, filterOf, go, one } from "./state";
 
 const GROUPS = [["function", "Function"], ["line", "Line"], ["file", "File"],
-                ["module", "Module"]] as const;
+                ["module", "Module"], ["stack", "Common stack"]] as const;
+
+/* By file and module the name is theirs. */
+const shownBy = (group: string) => (f: Func | undefined): Func | undefined =>
+    f && group === "file" ? { ...f, name: f.file || "[unknown]", file: "" }
+    : f && group === "module"
+        ? { ...f, name: f.module || "[unknown]", module: "", file: "" } : f;
 
 const COLUMNS = [...SUM_COLUMNS, "life"];
 
@@ -25,10 +33,7 @@ function Table(props: { answer: Sites; trace: TraceInfo; params: Params }) {
     const q = one(params, "q") ?? "";
     const sorting = sortingOf(params, COLUMNS);
     const most = mostOf(answer.rows.map((r) => r.sum), by);
-    const shown = (f: Func | undefined): Func | undefined =>
-        f && group === "file" ? { ...f, name: f.file || "[unknown]", file: "" }
-        : f && group === "module"
-            ? { ...f, name: f.module || "[unknown]", module: "", file: "" } : f;
+    const shown = shownBy(group);
     return <>
         <Over><SumLine sum={answer.total} exact={exact} label="Total" /></Over>
         <Region label="Allocation sites">
@@ -65,16 +70,21 @@ export function SitesView(props: { params: Params; trace: TraceInfo }) {
     const group = (one(params, "group") ?? "function") as
         (typeof GROUPS)[number][0];
     const q = one(params, "q") ?? "";
-    const asked = useAnswer<Sites>("sites", query(filterOf(params),
-        `group=${group}`, searchQuery(q),
-        sortQuery(sortingOf(params, COLUMNS))));
+    const site = group === "stack" ? "function" : group;
+    const asked = useAnswer<Sites>("sites", group === "stack" ? null
+        : query(filterOf(params), `group=${group}`,
+            searchQuery(q), sortQuery(sortingOf(params, COLUMNS))));
     return <section class="view fill">
         <div class="tools">
             <Choice label="Group by" value={group} options={GROUPS}
                 onPick={(g) => go({ group: g === "function" ? undefined : g })} />
         </div>
-        <Waiting asked={asked}>{(answer) =>
-            <Table answer={answer} trace={props.trace} params={params} />}
-        </Waiting>
+        {one(params, "live") === "end" && <GrowthPanel params={params} q={q}
+            trace={props.trace} group={site} shown={shownBy(site)} />}
+        {group === "stack"
+            ? <GroupsTable params={params} trace={props.trace} />
+            : <Waiting asked={asked}>{(answer) =>
+                <Table answer={answer} trace={props.trace} params={params} />}
+            </Waiting>}
     </section>;
 }

@@ -319,6 +319,16 @@ alqi_cli_suppress_take(void *to, const char *verb, const char *path)
 }
 
 void
+alqi_cli_suppress_forget(struct alqi_cli_suppress *s)
+{
+    for (uint32_t i = 0; i < s->n_rules; i++)
+        memset(&s->rules[i].sum, 0, sizeof s->rules[i].sum);
+    free(s->path_of);
+    s->path_of = NULL;
+    s->n_path_of = 0;
+}
+
+void
 alqi_cli_suppress_free(struct alqi_cli_suppress *s)
 {
     for (uint32_t i = 0; i < s->n_rules; i++)

@@ -65,6 +65,8 @@ struct alqi_cli_suppress {
 
 /* Reads a file, to struct alqi_cli_suppress (alqi_cli_take_fn). */
 bool alqi_cli_suppress_take(void *suppress, const char *verb, const char *path);
+/* What it took, and knows, of one trace: the next one is to be read. */
+void alqi_cli_suppress_forget(struct alqi_cli_suppress *suppress);
 void alqi_cli_suppress_free(struct alqi_cli_suppress *suppress);
 
 #endif

@@ -22,9 +22,11 @@
 #include "cli/analysis/analysis.h"
 #include "cli/tool/cli.h"
 #include "cli/convert/codes.h"
+#include "cli/analysis/errors.h"
 #include "cli/analysis/remarks.h"
 #include "cli/analysis/view_index.h"
 #include "cli/tool/memory.h"
+#include "cli/tool/text.h"
 #include "view/build.h"
 
 enum {
@@ -77,6 +79,8 @@ struct alqi_cli_view_indexer {
     uint64_t last_us;
     /* it did */
     bool is_out_of_order;
+    /* stacks are marked that a rule of the analysis's options takes */
+    bool has_suppressed;
     /* records of resident memory only */
     struct alqi_cli_blocks looks;
 
@@ -221,7 +225,8 @@ stack_find(struct alqi_cli_view_indexer *x, uint32_t node, bool is_mapping)
                                       node, sizeof *x->stack_of_node);
     if (x->stack_of_node[node] == 0) {
         x->stacks = alqi_cli_grow(x->stacks, x->n_stacks, sizeof *x->stacks);
-        x->stacks[x->n_stacks++] = (struct alqi_view_stack){node, is_mapping};
+        x->stacks[x->n_stacks++] =
+            (struct alqi_view_stack){.node = node, .is_mapping = is_mapping};
         x->stack_of_node[node] = x->n_stacks;
     }
     return x->stack_of_node[node] - 1;
@@ -426,6 +431,16 @@ nodes_used(const struct alqi_cli_view_indexer *x, uint32_t n)
     return is_used;
 }
 
+/* A rule takes what the analysis's node has never freed. */
+static bool
+is_suppressed(struct alqi_cli_view_indexer *x, uint32_t node)
+{
+    uint32_t site = x->has_suppressed ? x->a->site_of_node[node] : 0;
+
+    return site != 0 &&
+           alqi_cli_suppress_of(x->a, &x->a->sites[site - 1]) != NULL;
+}
+
 /* Writes functions, nodes and stacks. The analysis has a node for each
  * address, the index one for each frame, inlined ones included. */
 static void
@@ -456,6 +471,7 @@ stacks_put(struct alqi_cli_view_indexer *x)
     for (uint32_t i = 0; i < x->n_stacks; i++) {
         struct alqi_view_stack stack = x->stacks[i];
 
+        stack.is_suppressed = is_suppressed(x, stack.node);
         stack.node = nodes[stack.node];
         alqi_view_build_stack(x->build, &stack);
     }
@@ -513,6 +529,30 @@ flaw_put(struct alqi_cli_view_indexer *x)
         return;
     snprintf(text, sizeof text, "every block but those missing: %s", why);
     note_put(x, text);
+}
+
+/* Notes what the rules took of this trace. */
+static void
+suppressed_put(struct alqi_cli_view_indexer *x)
+{
+    const struct alqi_cli_suppress *s = x->a->options.suppress;
+    char text[2048];
+
+    for (uint32_t i = 0; x->has_suppressed && i < s->n_rules; i++) {
+        const struct alqi_cli_suppress_rule *rule = &s->rules[i];
+        struct alqi_cli_error_text error =
+            alqi_cli_error_of_bytes(&x->a->estimator, &rule->sum);
+
+        if (rule->sum.n_blocks == 0)
+            continue;
+        snprintf(text, sizeof text,
+                 "suppressed: %s%s%s never freed, in %s blocks, by %s (%s:%u)",
+                 alqi_cli_text_bytes(rule->sum.bytes).text,
+                 error.text[0] != '\0' ? " " : "", error.text,
+                 alqi_cli_text_count(rule->sum.objects).text, rule->name,
+                 rule->file, rule->line);
+        note_put(x, text);
+    }
 }
 
 static void
@@ -642,6 +682,7 @@ alqi_cli_view_indexer_finish(struct alqi_cli_view_indexer *x,
     resident_put(x);
     alqi_cli_remarks(x->a, damage, note_put, x);
     flaw_put(x);
+    suppressed_put(x);
     warnings_put(x, alqi_cli_input_n_warnings(input));
     meta = meta_of(x, name, damage);
     return alqi_view_build_finish(x->build, &meta, key);
@@ -656,16 +697,21 @@ alqi_cli_view_indexer_node(const struct alqi_cli_view_indexer *x,
 
 const char *
 alqi_cli_view_index_write(struct alqi_cli_input *input, const char *name,
-                          const unsigned char *key, FILE *out)
+                          const unsigned char *key,
+                          struct alqi_cli_suppress *suppress, FILE *out)
 {
     struct alqi_cli_analysis *a = alqi_cli_realloc(NULL, 1, sizeof *a);
     struct alqi_cli_watch watch;
     struct alqi_cli_view_indexer *x = alqi_cli_view_indexer_new(a, out, &watch);
-    struct alqi_cli_analysis_options options = {.watch = &watch};
+    struct alqi_cli_analysis_options options = {.watch = &watch,
+                                                .suppress = suppress};
     const char *error;
 
+    x->has_suppressed = suppress != NULL;
     alqi_cli_analysis_run(a, input, &options);
     error = alqi_cli_view_indexer_finish(x, input, name, key);
+    if (suppress != NULL)
+        alqi_cli_suppress_forget(suppress);
     alqi_cli_view_indexer_drop(x);
     alqi_cli_analysis_free(a);
     free(a);

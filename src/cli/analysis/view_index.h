@@ -13,10 +13,13 @@
 #include "view/index.h"
 
 /* Reads the input to its end and writes its index to out. name is displayed
- * for the trace, key identifies it. NULL, or what went wrong. */
+ * for the trace, key identifies it; its stacks are marked that suppress, which
+ * may be NULL, takes. NULL, or what went wrong. */
 const char *alqi_cli_view_index_write(struct alqi_cli_input *input,
                                       const char *name,
-                                      const unsigned char *key, FILE *out);
+                                      const unsigned char *key,
+                                      struct alqi_cli_suppress *suppress,
+                                      FILE *out);
 
 /* ---- for those who read it themselves -------------------------------- */
 

@@ -264,6 +264,18 @@ stack(struct alqi_cli_report *r, const struct alqi_cli_site *site,
     return o;
 }
 
+/* How the group grows. */
+static void
+put_growth(json_t *o, const struct alqi_view_growth *g)
+{
+    alqi_cli_json_put_whole(o, "growth_bytes_per_minute",
+                            alqi_view_growth_rate(g));
+    alqi_cli_json_put_whole(o, "growth_bytes_per_minute_stderr",
+                            alqi_view_growth_stderr(g));
+    alqi_cli_json_set(o, "growth_is_steady",
+                      json_boolean(alqi_view_growth_is_steady(g)));
+}
+
 /* The members that a group's sites have in common, and the group's sums. */
 static json_t *
 site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
@@ -275,6 +287,8 @@ site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
     alqi_cli_json_set(o, "is_mapping", json_boolean(g->is_mapping));
     put_sums(o, &r->analysis.estimator, g->sums);
     put_moves(o, &r->analysis.estimator, &g->moves);
+    if (r->leaks.x != NULL)
+        put_growth(o, &r->leaks.growth[g - r->groups.groups]);
     return o;
 }
 
@@ -397,6 +411,58 @@ suppressions(const struct alqi_cli_report *r)
         put_sum(o, keys, &r->analysis.estimator, &rule->sum);
         json_array_append_new(list, o);
     }
+    return list;
+}
+
+/* The members that name a function of the index. */
+static void
+put_function(const struct alqi_view_index *x, json_t *o, uint32_t function)
+{
+    const struct alqi_view_function *f = &x->functions[function];
+
+    alqi_cli_json_set(o, "function", json_string(alqi_view_text(x, f->name)));
+    alqi_cli_json_set(o, "file", json_string(alqi_view_text(x, f->file)));
+    alqi_cli_json_set(o, "module", json_string(alqi_view_text(x, f->module)));
+}
+
+/* What the stacks of a group share, the innermost function first, and where
+ * they part. */
+static json_t *
+leak_group(const struct alqi_cli_report *r, const struct alqi_view_group *g)
+{
+    const struct alqi_view_index *x = r->leaks.x;
+    const struct alqi_view_fold *folds = r->leaks.shape.folds;
+    struct alqi_cli_sum sum = alqi_cli_leaks_sum(g);
+    json_t *o = json_object(), *frames = json_array(), *parts = json_array();
+
+    put_sum(o, measure_keys[ALQI_CLI_LIVE], &r->analysis.estimator, &sum);
+    for (uint32_t i = g->fold; i != 0; i = folds[i].parent) {
+        json_t *f = json_object();
+
+        put_function(x, f, folds[i].function);
+        json_array_append_new(frames, f);
+    }
+    for (uint32_t i = 0; i < g->n_parts && i < ALQI_VIEW_GROUP_PARTS; i++) {
+        json_t *f = json_object();
+
+        put_function(x, f, g->parts[i].function);
+        alqi_cli_json_put_whole(f, "live_bytes", g->parts[i].value);
+        json_array_append_new(parts, f);
+    }
+    alqi_cli_json_count(o, "n_stacks", g->n_stacks);
+    alqi_cli_json_set(o, "frames", frames);
+    alqi_cli_json_count(o, "n_parts", g->n_parts);
+    alqi_cli_json_set(o, "parts", parts);
+    return o;
+}
+
+static json_t *
+leak_groups(const struct alqi_cli_report *r)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < r->leaks.groups.n; i++)
+        json_array_append_new(list, leak_group(r, &r->leaks.groups.rows[i]));
     return list;
 }
 
@@ -580,6 +646,10 @@ alqi_cli_report_json(struct alqi_cli_report *r)
     if (r->suppress.is_given) {
         alqi_cli_json_set(o, "suppressions", suppressions(r));
         alqi_cli_json_count(o, "suppressions_skipped", r->suppress.n_skipped);
+    }
+    if (r->leaks.x != NULL) {
+        alqi_cli_json_count(o, "growth_from_us", r->leaks.from_us);
+        alqi_cli_json_set(o, "leak_groups", leak_groups(r));
     }
     alqi_cli_json_set(o, "modules", modules(r));
     write_all(r, o);

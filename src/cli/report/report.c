@@ -2,7 +2,7 @@
  *
  * Phases: parse; open all inputs; analyse them in one pass, with the filter
  * around it; group the sites; print. Text is printed by totals.c, table.c,
- * more.c and calls.c in that order, JSON by json.c. What is freed in
+ * leaks.c, more.c and calls.c in that order, JSON by json.c. What is freed in
  * alqi_cli_report() is what the phases before it have made. */
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +124,10 @@ show(struct alqi_cli_report *r)
     alqi_cli_term_start(&r->term, r->color, !r->has_no_pager);
     alqi_cli_report_totals(r);
     alqi_cli_report_table(r);
+    if (r->leaks.x != NULL) {
+        alqi_cli_report_leak_groups(r);
+        alqi_cli_report_growth(r);
+    }
     if (r->has_threads)
         alqi_cli_report_threads(r);
     if (r->analysis_options.is_by_size)
@@ -158,6 +162,7 @@ alqi_cli_report(int argc, char **argv)
     struct alqi_cli_paths paths;
     int first;
     int rc;
+    bool has_leaks;
 
     memset(&r, 0, sizeof r);
     r.measure = ALQI_CLI_PEAK;
@@ -188,7 +193,11 @@ alqi_cli_report(int argc, char **argv)
         alqi_cli_suppress_free(&r.suppress);
         return rc;
     }
+    has_leaks = r.is_leaks && r.analysis_options.thread == NULL;
     alqi_cli_filter_begin(&r.filter, &r.analysis, &r.analysis_options);
+    if (has_leaks)
+        alqi_cli_leaks_begin(&r.leaks, &r.filter, &r.analysis,
+                             &r.analysis_options);
     alqi_cli_analysis_run(&r.analysis, r.input, &r.analysis_options);
     alqi_cli_filter_end(&r.filter, &r.analysis, r.input, NULL);
     rc = alqi_cli_input_finish(r.input);
@@ -196,9 +205,13 @@ alqi_cli_report(int argc, char **argv)
         rc = rc == ALQI_CLI_OK ? ALQI_CLI_USAGE : rc;
     } else {
         alqi_cli_groups_make(&r.groups, &r.analysis, r.grouping, r.measure);
+        if (has_leaks)
+            alqi_cli_leaks_make(&r.leaks, &r.filter, &r.analysis, r.input,
+                                &r.groups);
         show(&r);
         alqi_cli_groups_free(&r.groups);
     }
+    alqi_cli_leaks_free(&r.leaks);
     alqi_cli_filter_free(&r.filter);
     alqi_cli_suppress_free(&r.suppress);
     alqi_cli_analysis_free(&r.analysis);

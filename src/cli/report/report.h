@@ -5,6 +5,7 @@
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/filter.h"
 #include "cli/analysis/groups.h"
+#include "cli/analysis/leaks.h"
 #include "cli/tool/term.h"
 #include "cli/analysis/tree.h"
 
@@ -37,6 +38,8 @@ struct alqi_cli_report {
     struct alqi_cli_analysis analysis;
     /* sorted by measure */
     struct alqi_cli_groups groups;
+    /* of --leaks, of all threads */
+    struct alqi_cli_leaks leaks;
     /* of text alone */
     struct alqi_cli_term term;
 };
@@ -47,6 +50,10 @@ void alqi_cli_report_table(struct alqi_cli_report *report);
  * the end of a row. */
 void alqi_cli_report_site(struct alqi_cli_report *report,
                           const struct alqi_cli_group *group, int left);
+/* Leaks by what their call stacks have in common, and the sites that grow
+ * steadily, where they were asked for. */
+void alqi_cli_report_leak_groups(struct alqi_cli_report *report);
+void alqi_cli_report_growth(struct alqi_cli_report *report);
 void alqi_cli_report_threads(struct alqi_cli_report *report);
 void alqi_cli_report_histogram(struct alqi_cli_report *report);
 void alqi_cli_report_reallocs(struct alqi_cli_report *report);

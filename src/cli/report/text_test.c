@@ -122,10 +122,35 @@ hostile_text_becomes_printable_utf8(void **state)
     assert_int_equal(alqi_cli_prefix_bytes("a→b", 2), 4);
 }
 
+/* The error has the unit and the digits of what it is of. */
+static void
+growth(void **state)
+{
+    static const struct {
+        double bytes, error;
+        const char *text;
+    } rows[] = {
+        {1.2e6, 1e5, "1.14 MiB/min ± 0.10"},
+        {1.2e6, -1, "1.14 MiB/min"},
+        {1.2e6, 0, "1.14 MiB/min ± 0.00"},
+        {35.2 * 1024, 400, "35.2 KiB/min ± 0.4"},
+        {812, 20.4, "812 B/min ± 20"},
+        {1023.6, 512, "1.00 KiB/min ± 0.50"},
+        {900.0 * (1 << 30), 3.0 * (1 << 30), "900 GiB/min ± 3"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_string_equal(
+            alqi_cli_text_growth(rows[i].bytes, rows[i].error).text,
+            rows[i].text);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(growth),
         cmocka_unit_test(sizes_have_three_digits),
         cmocka_unit_test(counts_and_durations_are_short),
         cmocka_unit_test(counts_are_read_whole),

@@ -52,6 +52,24 @@ alqi_cli_text_bytes(double bytes)
     return scaled(bytes, 1024, 1023.5, units, ALQI_COUNT_OF(units));
 }
 
+/* The unit, and the digits after the point, are those of the bytes. */
+struct alqi_cli_text
+alqi_cli_text_growth(double bytes, double error)
+{
+    struct alqi_cli_text t = alqi_cli_text_bytes(bytes);
+    size_t n = strlen(t.text);
+    const char *point = strchr(t.text, '.');
+    int digits = point != NULL ? (int)strcspn(point + 1, " ") : 0;
+
+    for (; bytes >= 1023.5; bytes /= 1024)
+        error /= 1024;
+    if (error < 0)
+        snprintf(t.text + n, sizeof t.text - n, "/min");
+    else
+        snprintf(t.text + n, sizeof t.text - n, "/min ± %.*f", digits, error);
+    return t;
+}
+
 /* Up to four digits stand as they are. */
 struct alqi_cli_text
 alqi_cli_text_count(double count)

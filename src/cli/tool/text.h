@@ -15,6 +15,9 @@ struct alqi_cli_text {
 };
 
 struct alqi_cli_text alqi_cli_text_bytes(double bytes);
+/* "1.21 MiB/min ± 0.10": bytes a minute, and the error in the same unit;
+ * without one where that is below 0. */
+struct alqi_cli_text alqi_cli_text_growth(double bytes, double error);
 struct alqi_cli_text alqi_cli_text_count(double count);
 /* "20 kw": words, in powers of 1000. */
 struct alqi_cli_text alqi_cli_text_words(double words);

@@ -26,6 +26,8 @@ enum { PATH_BYTES = 4096, PROBE_BYTES = 4096, N_PLACES = 2 };
 struct opener {
     /* the caller's; filled when the index is mapped */
     struct alqi_cli_view_file *file;
+    /* the caller's, or NULL */
+    struct alqi_cli_suppress *suppress;
     /* the files of the operand, which may be a folder */
     struct alqi_cli_paths paths;
     /* an index may be found, and a new one is left */
@@ -256,8 +258,8 @@ out_settle(const char *path, const char *place, bool is_whole)
 static int
 write_index(struct opener *o, struct alqi_cli_input *input, FILE *out)
 {
-    const char *error =
-        alqi_cli_view_index_write(input, o->file->operand, o->key, out);
+    const char *error = alqi_cli_view_index_write(input, o->file->operand,
+                                                  o->key, o->suppress, out);
     int status = alqi_cli_input_finish(input);
 
     if (error != NULL)
@@ -305,7 +307,7 @@ make(struct opener *o)
  * one is found. */
 int
 alqi_cli_view_open(struct alqi_cli_view_file *file, const char *operand,
-                   bool keeps)
+                   bool keeps, struct alqi_cli_suppress *suppress)
 {
     struct opener *o = alqi_cli_zeros(1, sizeof *o);
     int rc;
@@ -313,7 +315,8 @@ alqi_cli_view_open(struct alqi_cli_view_file *file, const char *operand,
     memset(file, 0, sizeof *file);
     file->operand = operand;
     o->file = file;
-    o->keeps = keeps;
+    o->keeps = keeps && suppress == NULL;
+    o->suppress = suppress;
     rc = alqi_cli_paths_add(&o->paths, operand);
     if (rc < 0) {
         o->has_key = key_make(o);

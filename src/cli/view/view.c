@@ -27,6 +27,8 @@ struct view {
     bool is_quiet; /* starts no browser */
     /* --no-index: neither read nor left */
     bool has_no_index;
+    struct alqi_cli_suppress suppress;
+
     struct alqi_cli_view_file *files;
     /* opened so far */
     uint32_t n_files;
@@ -48,6 +50,8 @@ const struct alqi_cli_option alqi_cli_view_options[] = {
     {0, "no-index", NULL, NULL,
      "neither use nor write an index beside the trace",
      ALQI_CLI_FLAG(struct view, has_no_index)},
+    {0, "suppressions", "FILE", NULL, "show no leaks that FILE names",
+     ALQI_CLI_TAKEN(alqi_cli_suppress_take, offsetof(struct view, suppress))},
     {0},
 };
 
@@ -166,7 +170,8 @@ files_open(struct view *v, int argc, char **argv, int first)
     for (int i = first; i < argc; i++) {
         struct alqi_cli_view_file *file = &v->files[v->n_files];
         const char *error = "there is no memory for it";
-        int rc = alqi_cli_view_open(file, argv[i], !v->has_no_index);
+        int rc = alqi_cli_view_open(file, argv[i], !v->has_no_index,
+                                    v->suppress.is_given ? &v->suppress : NULL);
 
         if (rc >= 0)
             return rc;
@@ -197,6 +202,7 @@ alqi_cli_view(int argc, char **argv)
     for (uint32_t i = 0; i < v.n_files; i++)
         alqi_cli_view_close(&v.files[i]);
     free(v.files);
+    alqi_cli_suppress_free(&v.suppress);
     free(v.source.text);
     return rc;
 }

@@ -1,0 +1,177 @@
+/* leaks.c -- growth and groups of a report of leaks
+ *
+ * [leaks.h] Phases: begin, before the analysis -> make, when sites are grouped
+ * -> free. What leaks is what the analysis says, by stack of the index: filter
+ * and suppressions have been applied to that. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/analysis/leaks.h"
+#include "cli/tool/cli.h"
+
+/* A group has at least that share of what leaks. */
+static const double GROUP_SHARE = 0.05;
+
+/* Ends the command. */
+static _Noreturn void
+give_up(const char *why)
+{
+    alqi_cli_die("leaks cannot be looked at: %s", why);
+}
+
+void
+alqi_cli_leaks_begin(struct alqi_cli_leaks *l,
+                     const struct alqi_cli_filter *filter,
+                     struct alqi_cli_analysis *analysis,
+                     struct alqi_cli_analysis_options *options)
+{
+    if (filter->text == NULL)
+        alqi_cli_rows_begin(&l->rows, analysis, options);
+}
+
+/* By stack of the index. */
+static struct alqi_view_growth *
+growth_of_stacks(const struct alqi_view_index *x,
+                 const struct alqi_cli_filter *filter)
+{
+    struct alqi_view_filter wanted = {.heap = ALQI_VIEW_HEAP_ALL};
+    struct alqi_view_growth *stacks;
+    struct alqi_view_scan scan;
+
+    if (filter->text != NULL)
+        wanted = filter->filter;
+    alqi_view_filter_untime(&wanted);
+    if (!alqi_view_scan_run(&scan, x, &wanted))
+        give_up("there is no memory");
+    stacks = alqi_view_growth_of_stacks(x, &scan);
+    if (stacks == NULL)
+        give_up("there is no memory");
+    alqi_view_scan_free(&scan);
+    return stacks;
+}
+
+/* What a site has never freed. */
+static struct alqi_view_sum
+left_of(const struct alqi_view_index *x, const struct alqi_cli_site *site)
+{
+    const struct alqi_cli_sum *s = &site->sums[ALQI_CLI_LIVE];
+
+    return (struct alqi_view_sum){
+        .bytes = s->bytes,
+        .bytes_var = s->bytes_var,
+        .bytes_third = s->bytes_third,
+        .objects = s->objects,
+        .objects_var = s->objects_var,
+        .objects_third = s->objects_third,
+        .seen_bytes = s->seen_bytes,
+        .seen_objects = s->seen_objects,
+        .most_bytes = x->most_bytes,
+        .most_objects = x->most_objects,
+        .life_us = s->life_us,
+        .n = s->n_blocks,
+        .n_samples = s->n_samples,
+    };
+}
+
+struct alqi_cli_sum
+alqi_cli_leaks_sum(const struct alqi_view_group *group)
+{
+    const struct alqi_view_sum *s = &group->sum;
+
+    return (struct alqi_cli_sum){
+        .bytes = s->bytes,
+        .bytes_var = s->bytes_var,
+        .bytes_third = s->bytes_third,
+        .objects = s->objects,
+        .objects_var = s->objects_var,
+        .objects_third = s->objects_third,
+        .seen_bytes = s->seen_bytes,
+        .seen_objects = s->seen_objects,
+        .life_us = s->life_us,
+        .n_blocks = s->n,
+        .n_samples = s->n_samples,
+    };
+}
+
+/* `left` is by stack of the index. */
+static void
+groups_make(struct alqi_cli_leaks *l, struct alqi_view_sum *left)
+{
+    const struct alqi_view_words none = {.n = 0};
+    const struct alqi_view_scan scan = {.stacks = left};
+
+    if (!alqi_view_shape_make(&l->shape, l->x, &none) ||
+        !alqi_view_groups_make(&l->groups, l->x, &l->shape, &scan,
+                               ALQI_VIEW_BY_BYTES, GROUP_SHARE))
+        give_up("there is no memory");
+}
+
+void
+alqi_cli_leaks_make(struct alqi_cli_leaks *l,
+                    const struct alqi_cli_filter *filter,
+                    struct alqi_cli_analysis *a, struct alqi_cli_input *input,
+                    const struct alqi_cli_groups *sites)
+{
+    const struct alqi_cli_rows *rows =
+        filter->text != NULL ? &filter->rows : &l->rows;
+    const char *error =
+        filter->text != NULL ? NULL : alqi_cli_rows_end(&l->rows, input);
+    struct alqi_view_growth *stacks;
+    struct alqi_view_sum *left;
+
+    if (error != NULL)
+        give_up(error);
+    l->x = &rows->index;
+    stacks = growth_of_stacks(l->x, filter);
+    left = alqi_cli_zeros(l->x->n_stacks, sizeof *left);
+    l->growth = alqi_cli_zeros(sites->n_groups, sizeof *l->growth);
+    l->from_us = alqi_view_window(l->x->meta->end_us).from_us;
+    for (uint32_t i = 0; i < l->x->n_stacks; i++) {
+        uint32_t node = alqi_cli_view_indexer_node(rows->indexer, i);
+        uint32_t site = a->site_of_node[node] - 1;
+
+        left[i] = left_of(l->x, &a->sites[site]);
+        if (alqi_cli_suppress_of(a, &a->sites[site]) == NULL)
+            alqi_view_growth_join(&l->growth[sites->group_of_site[site]],
+                                  &stacks[i]);
+    }
+    groups_make(l, left);
+    free(left);
+    free(stacks);
+}
+
+void
+alqi_cli_leaks_free(struct alqi_cli_leaks *l)
+{
+    alqi_view_groups_free(&l->groups);
+    alqi_view_shape_free(&l->shape);
+    alqi_cli_rows_free(&l->rows);
+    free(l->growth);
+}
+
+/* Faster groups first, then in the groups' order. */
+static int
+compare(const void *left, const void *right, void *arg)
+{
+    const struct alqi_cli_leaks *l = arg;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    double x = l->growth[a].slope, y = l->growth[b].slope;
+
+    if (x != y)
+        return x > y ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+uint32_t
+alqi_cli_leaks_steady(const struct alqi_cli_leaks *l,
+                      const struct alqi_cli_groups *sites, uint32_t **order)
+{
+    uint32_t n = 0;
+
+    *order = alqi_cli_realloc(NULL, sites->n_groups, sizeof **order);
+    for (uint32_t i = 0; i < sites->n_groups; i++)
+        if (alqi_view_growth_is_steady(&l->growth[i]))
+            (*order)[n++] = i;
+    qsort_r(*order, n, sizeof **order, compare, (void *)(uintptr_t)l);
+    return n;
+}

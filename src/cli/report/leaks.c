@@ -1,0 +1,184 @@
+/* leaks.c -- tables of leaks alone: groups of call stacks, and steady growth
+ *
+ * What is behind figures and choices is told in doc/design/analysis.md. */
+#include <stdlib.h>
+
+#include "cli/analysis/errors.h"
+#include "cli/report/draw.h"
+#include "cli/report/report.h"
+#include "cli/tool/text.h"
+
+/* Columns: of a growth with its error, and of one without; of bytes, errors,
+ * shares and stacks. */
+enum {
+    SAMPLED = 22,
+    EXACT = 14,
+    AT_END = 10,
+    BYTES = 8,
+    ERROR = 10,
+    SHARE = 7,
+    STACKS = 7,
+    NAME_BYTES = 512
+};
+
+/* ---- groups -------------------------------------------------------------- */
+
+/* Whether groups tell more than the table of sites. */
+static bool
+has_parts(const struct alqi_view_groups *groups)
+{
+    for (uint32_t i = 0; i < groups->n; i++)
+        if (groups->rows[i].fold != 0 && groups->rows[i].n_parts > 1)
+            return true;
+    return false;
+}
+
+/* Draws a function of the index. */
+static void
+name_draw(const struct alqi_cli_report *r, uint32_t function,
+          enum alqi_cli_style style, int *left)
+{
+    const struct alqi_view_index *x = r->leaks.x;
+    char name[NAME_BYTES];
+
+    alqi_cli_draw_name(name, sizeof name,
+                       alqi_view_text(x, x->functions[function].name));
+    alqi_cli_draw_fit_name(&r->term, style, name, left);
+}
+
+/* The head and its callers, as far as there is room. */
+static void
+path_draw(const struct alqi_cli_report *r, uint32_t fold, int left)
+{
+    const struct alqi_view_fold *folds = r->leaks.shape.folds;
+
+    if (fold == 0)
+        alqi_cli_draw_fit(&r->term, ALQI_CLI_DIM, "others, less in common",
+                          &left);
+    for (bool is_first = true; fold != 0 && left > 6;
+         fold = folds[fold].parent, is_first = false) {
+        if (!is_first)
+            alqi_cli_draw_fit(&r->term, ALQI_CLI_DIM, " ← ", &left);
+        name_draw(r, folds[fold].function,
+                  is_first ? ALQI_CLI_BOLD : ALQI_CLI_DIM, &left);
+    }
+    fputc('\n', r->term.out);
+}
+
+/* A line below the head: where its stacks part. */
+static void
+parts_draw(const struct alqi_cli_report *r, const struct alqi_view_group *g,
+           int indent)
+{
+    int left = r->term.width - indent;
+
+    fprintf(r->term.out, "%*s", indent, "");
+    for (uint32_t i = 0; i < g->n_parts && i < ALQI_VIEW_GROUP_PARTS; i++) {
+        alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, &left, "%s%s ",
+                           i == 0 ? "→ " : ", ",
+                           alqi_cli_text_bytes(g->parts[i].value).text);
+        name_draw(r, g->parts[i].function, ALQI_CLI_PLAIN, &left);
+    }
+    if (g->n_parts > ALQI_VIEW_GROUP_PARTS)
+        alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, &left, ", %u more",
+                           g->n_parts - ALQI_VIEW_GROUP_PARTS);
+    fputc('\n', r->term.out);
+}
+
+static void
+group_draw(const struct alqi_cli_report *r, const struct alqi_view_group *g)
+{
+    const struct alqi_cli_term *term = &r->term;
+    struct alqi_cli_sum sum = alqi_cli_leaks_sum(g);
+    double all = r->analysis.totals[ALQI_CLI_LIVE].bytes;
+    int used = BYTES + SHARE + STACKS;
+
+    alqi_cli_draw_right(term, alqi_cli_text_bytes(sum.bytes).text, BYTES);
+    if (alqi_cli_is_sampled(&r->analysis.estimator)) {
+        alqi_cli_draw_right(
+            term, alqi_cli_error_percent(&r->analysis.estimator, &sum).text,
+            ERROR);
+        used += ERROR;
+    }
+    alqi_cli_draw_right(
+        term, alqi_cli_text_percent(all > 0 ? sum.bytes / all : 0).text, SHARE);
+    alqi_cli_draw_right(term, alqi_cli_text_count(g->n_stacks).text, STACKS);
+    fputs("  ", term->out);
+    path_draw(r, g->fold, term->width - used - 2);
+    if (g->fold != 0 && g->n_parts > 0)
+        parts_draw(r, g, used + 4);
+}
+
+/* Nothing where each group is one call stack: the sites say that. */
+void
+alqi_cli_report_leak_groups(struct alqi_cli_report *r)
+{
+    const struct alqi_cli_term *term = &r->term;
+    const struct alqi_view_groups *groups = &r->leaks.groups;
+
+    if (!has_parts(groups))
+        return;
+    fprintf(term->out,
+            "%sNEVER FREED%s by the longest call stack in common\n%s",
+            alqi_cli_style(term, ALQI_CLI_BOLD),
+            alqi_cli_style(term, ALQI_CLI_PLAIN),
+            alqi_cli_style(term, ALQI_CLI_DIM));
+    alqi_cli_draw_right(term, "bytes", BYTES);
+    if (alqi_cli_is_sampled(&r->analysis.estimator))
+        alqi_cli_draw_right(term, "±", ERROR);
+    alqi_cli_draw_right(term, "share", SHARE);
+    alqi_cli_draw_right(term, "stacks", STACKS);
+    fprintf(term->out, "  in common, then where they part%s\n",
+            alqi_cli_style(term, ALQI_CLI_PLAIN));
+    for (uint32_t i = 0; i < groups->n; i++)
+        group_draw(r, &groups->rows[i]);
+    fputc('\n', term->out);
+}
+
+/* ---- growth -------------------------------------------------------------- */
+
+/* A group's figures and its site. */
+static void
+row(struct alqi_cli_report *r, uint32_t group, int width)
+{
+    const struct alqi_cli_group *g = &r->groups.groups[group];
+    const struct alqi_view_growth *growth = &r->leaks.growth[group];
+    bool is_sampled = alqi_cli_is_sampled(&r->analysis.estimator);
+    double error = is_sampled ? alqi_view_growth_stderr(growth) : -1;
+
+    alqi_cli_draw_right(
+        &r->term,
+        alqi_cli_text_growth(alqi_view_growth_rate(growth), error).text, width);
+    alqi_cli_draw_right(&r->term,
+                        alqi_cli_text_bytes(g->sums[ALQI_CLI_LIVE].bytes).text,
+                        AT_END);
+    fputs("  ", r->term.out);
+    alqi_cli_report_site(r, g, r->term.width - width - AT_END - 2);
+}
+
+void
+alqi_cli_report_growth(struct alqi_cli_report *r)
+{
+    const struct alqi_cli_term *term = &r->term;
+    int width = alqi_cli_is_sampled(&r->analysis.estimator) ? SAMPLED : EXACT;
+    uint32_t *order;
+    uint32_t n = alqi_cli_leaks_steady(&r->leaks, &r->groups, &order), i;
+
+    fprintf(term->out, "%sGROWS STEADILY%s by %s, from %s on\n%s",
+            alqi_cli_style(term, ALQI_CLI_BOLD),
+            alqi_cli_style(term, ALQI_CLI_PLAIN),
+            alqi_cli_grouping_name(r->grouping),
+            alqi_cli_text_duration((double)r->leaks.from_us).text,
+            alqi_cli_style(term, ALQI_CLI_DIM));
+    alqi_cli_draw_right(term, "grows", width);
+    alqi_cli_draw_right(term, "at end", AT_END);
+    fprintf(term->out, "  site%s\n", alqi_cli_style(term, ALQI_CLI_PLAIN));
+    for (i = 0; i < n && (r->top == 0 || i < r->top); i++)
+        row(r, order[i], width);
+    if (n == 0)
+        fprintf(term->out, "   nothing\n");
+    if (i < n)
+        fprintf(term->out, "   %u more (--top=0 shows all)\n", n - i);
+    fputc('\n', term->out);
+    free(order);
+}
