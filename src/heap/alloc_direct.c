@@ -40,8 +40,8 @@ large_try(struct alqi_domain *d, uintptr_t header)
  *
  * While others mark, overflow recovery may read the pool at any time, and takes
  * each slot with a header for a block.  So the fields hold ALQ_UNIT before the
- * release store of the header.  At other times nobody reads the pool, and the
- * program sets the fields. */
+ * release store of the header (.pair.header).  At other times nobody reads the
+ * pool, and the program sets the fields. */
 static void
 header_set(struct alqi_domain *d, alqi_heap_word *slot, uintptr_t header)
 {

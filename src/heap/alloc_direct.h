@@ -1,5 +1,9 @@
 /* alloc_direct.h -- blocks that are born in the major heap
  *
+ * .pair.header  header_set(), alqi_heap_direct_publish(), publish() (release)
+ *               -> recover_pool() (acquire): the fields of a slot that has a
+ *               header (tests/models/mark_weak.pml).
+ *
  * Keeps .inv.room: what promotion may need, and the reserve, stay. */
 #ifndef ALQI_HEAP_ALLOC_DIRECT_H
 #define ALQI_HEAP_ALLOC_DIRECT_H
@@ -40,8 +44,9 @@ alqi_heap_direct_place(struct alqi_domain *d, size_t words, bool no_scan)
     return place;
 }
 
-/* Makes the place a block.  The release store puts the fields before the
- * header: another domain may mark or recover the pool and read both. */
+/* Makes the place a block (.pair.header).  The release store puts the fields
+ * before the header: another domain may mark or recover the pool and read both.
+ */
 static inline alq_value
 alqi_heap_direct_publish(struct alqi_domain *d, alqi_heap_word *place,
                          uintptr_t header)

@@ -3,7 +3,12 @@
  *
  * .inv.limit  Any thread may store all ones at any time.  The domain's holder
  *             alone stores other values, here, and then looks for requests, so
- *             no request is lost (tests/models/limit.pml). */
+ *             no request is lost (tests/models/limit.pml).
+ * .pair.limit  alqi_heap_alloc_limit_request() sets a flag, then raises the
+ *              limit -> alqi_heap_alloc_limit_reset() stores the limit, then
+ *              looks at the flags.  All four are sequentially consistent, so
+ *              one of the two sees the other; and the flag is a release, whose
+ *              taker sees what it is about (tests/models/limit_weak.pml). */
 #ifndef ALQI_HEAP_ALLOC_LIMIT_H
 #define ALQI_HEAP_ALLOC_LIMIT_H
 
@@ -13,7 +18,8 @@
  */
 bool alqi_heap_host_wants(const struct alqi_domain *d);
 
-/* Makes the owner's next allocation or poll take the slow path. */
+/* Makes the owner's next allocation or poll take the slow path
+ * (.pair.limit). */
 static inline void
 alqi_heap_alloc_limit_raise(struct alqi_domain *d)
 {
@@ -22,17 +28,18 @@ alqi_heap_alloc_limit_raise(struct alqi_domain *d)
 }
 
 /* Requests something of the domain, from any thread or a signal handler.  The
- * flag is set before the limit: an owner that sees the limit finds the flag. */
+ * flag is set before the limit: an owner that sees the limit finds the flag,
+ * and one that overwrites the limit does, too (.pair.limit). */
 static inline void
 alqi_heap_alloc_limit_request(struct alqi_domain *d, bool *flag)
 {
-    __atomic_store_n(flag, true, __ATOMIC_RELAXED);
+    __atomic_store_n(flag, true, __ATOMIC_SEQ_CST);
     alqi_heap_alloc_limit_raise(d);
 }
 
 /* Takes a request: true if there was one.  The flag is cleared before the
- * request is served, so one that comes meanwhile is served, too.  The plain
- * load spares the exchange where nothing was requested. */
+ * request is served, so one that comes meanwhile is served, too.  The relaxed
+ * load spares the exchange where nothing was requested (.pair.limit). */
 static inline bool
 alqi_heap_alloc_limit_take(bool *flag)
 {
@@ -69,9 +76,8 @@ alqi_heap_alloc_limit_of(const struct alqi_domain *d)
 }
 
 /* Whether the collector or the sampler wants the next allocation to take the
- * slow path.  The loads are sequentially consistent: a requester sets its flag
- * before it raises the limit, so a limit that is stored before them overwrites
- * no request. */
+ * slow path.  The caller has stored the limit before, and overwrites no
+ * request (.pair.limit). */
 static inline bool
 alqi_heap_alloc_limit_is_heap_asked(const struct alqi_domain *d)
 {
@@ -84,7 +90,7 @@ alqi_heap_alloc_limit_is_heap_asked(const struct alqi_domain *d)
            alqi_heap_is_quiet(d);
 }
 
-/* Whether the limit trigger wants it. */
+/* Whether the limit trigger wants it (.pair.limit). */
 static inline bool
 alqi_heap_alloc_limit_is_permit_asked(const struct alqi_domain *d)
 {
@@ -103,9 +109,8 @@ alqi_heap_alloc_limit_is_asked(const struct alqi_domain *d)
 
 /* Computes the limit anew, then raises it again if anything is requested.
  *
- * The owner calls it after everything that may have lowered the limit.  The
- * store of the limit and the loads of the flags are sequentially consistent, as
- * are a requester's stores: at least one of the two sees the other. */
+ * The owner calls it after everything that may have lowered the limit
+ * (.pair.limit). */
 static inline void
 alqi_heap_alloc_limit_reset(struct alqi_domain *d)
 {
@@ -122,7 +127,7 @@ alqi_heap_alloc_limit_reset(struct alqi_domain *d)
  *
  * A limit that is not all ones says that nothing is requested, so the flags
  * need no look.  A request that comes meanwhile makes the compare and swap
- * fail, and then the whole reset runs (.inv.limit). */
+ * fail, and then the whole reset runs (.inv.limit, .pair.limit). */
 static inline void
 alqi_heap_alloc_limit_move(struct alqi_domain *d)
 {

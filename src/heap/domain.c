@@ -129,8 +129,11 @@ fail_area:
 /* ---- structs ------------------------------------------------------------ */
 
 /* .inv.ever  A domain's struct is never freed but used again, since tokens are
- * set, and wake whoever may wait for them, at any moment and in handlers. */
-static struct alqi_domain *ever; /* only pushed to */
+ * set, and wake whoever may wait for them, at any moment and in handlers.
+ *
+ * .pair.ever  domain_new() -> domain_take() and who wakes all: the struct.
+ *             domain_give() -> domain_take(), by is_used: the struct as new. */
+static struct alqi_domain *ever; /* atomic, only pushed to (.pair.ever) */
 
 /* Makes a struct and adds it to `ever`, for good. */
 static struct alqi_domain *

@@ -4,6 +4,8 @@
  * .inv.handed  In a stop each table of a domain, and of one that ended, has one
  *              owner that takes part: the leader waits for ENDING and adopts
  *              before any share is done (tests/models/ending.pml).
+ * .pair.orphans  alqi_heap_orphan_leave() (release) ->
+ *              alqi_heap_orphan_adopt_stw() (acquire): the tables.
  *
  * A part of the heap that keeps something a domain has a line in hand_over and
  * one in adopt (domain_orphan.c), and a field in struct alqi_heap_orphan. */

@@ -58,6 +58,10 @@ transfer_root_write(struct alqi_domain *d, struct alq_child *child, alq_value v)
 /* The child's thread: runs the function in the domain, ends the domain, and
  * lets the struct go.
  *
+ * .pair.child  run() -> alqi_heap_join(), by the state: the result.  run() and
+ *              alqi_heap_child_drop() -> the second of them, which frees the
+ *              struct: what the first did with it.
+ *
  * A function that returns in a blocking section has left the domain: the result
  * may have moved meanwhile, so it is lost, and the thread comes back to end the
  * domain.  Frames of the function are gone however it left them.  In a forked
@@ -174,7 +178,7 @@ fail_start:
 
 /* Waits for the child outside of the parent's domain, so that stops need not
  * wait for the parent; then the result, which stays a root until the child is
- * dropped. */
+ * dropped (.pair.child). */
 enum alq_status
 alqi_heap_join(struct alqi_domain *by, struct alq_child *child,
                alq_value *result)
@@ -193,7 +197,7 @@ alqi_heap_join(struct alqi_domain *by, struct alq_child *child,
 }
 
 /* The parent lets the child go: it frees the struct if the thread is done with
- * it, else leaves that to the thread. */
+ * it, else leaves that to the thread (.pair.child). */
 void
 alqi_heap_child_drop(struct alq_child *child)
 {

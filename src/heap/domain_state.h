@@ -2,7 +2,14 @@
  * when it ends
  *
  * Without another word a field is written by the thread that runs the domain,
- * and read by it and by whoever holds the domain in a stop (.inv.own). */
+ * and read by it and by whoever holds the domain in a stop (.inv.own).
+ *
+ * .pair.held     let_go() -> hold_try(): the domain's data
+ *                (tests/models/threads_weak.pml).
+ * .pair.waiting  hold(): `waiting`, then `held` -> let_go(): `held`, then
+ *                `waiting`.  Sequentially consistent, so one sees the other.
+ * .pair.yield    let_another(): `yielding`, `turns`, then `held` -> hold(): the
+ *                other way round.  `held` carries the two. */
 #ifndef ALQI_HEAP_DOMAIN_STATE_H
 #define ALQI_HEAP_DOMAIN_STATE_H
 
@@ -42,10 +49,13 @@ struct alq_thread {
  * thread of the domain changes them; the thread that runs the domain writes
  * the rest. */
 struct alqi_heap_threads {
-    uint32_t held;              /* 1: a thread runs the domain; a futex */
-    uint32_t waiting;           /* threads that want to run it */
-    uint32_t turns;             /* how often a thread got it; a futex */
-    uint32_t yielding;          /* threads that wait for another turn */
+    uint32_t held;              /* 1: a thread runs the domain; a futex;
+                                 * .pair.held */
+    uint32_t waiting;           /* threads that want to run it: .pair.waiting */
+    uint32_t turns;             /* how often a thread got it; a futex;
+                                 * .pair.yield */
+    uint32_t yielding;          /* threads that wait for another turn:
+                                 * .pair.yield */
     struct alq_thread *running; /* NULL: none */
     struct alq_thread *all;     /* the first of the list */
     struct alq_thread first;    /* the one that began the domain */
@@ -53,7 +63,7 @@ struct alqi_heap_threads {
 };
 
 /* Requests to a domain.  Any thread sets one, then raises the limit; the
- * domain's thread takes it and serves it (.inv.limit).  Atomic. */
+ * domain's thread takes it and serves it (.inv.limit, .pair.limit).  Atomic. */
 struct alqi_heap_requests {
     bool want_minor;     /* a minor collection */
     bool want_slice;     /* a slice of major work */

@@ -3,7 +3,12 @@
  * .inv.slot  A listener's function is called only between ++running and
  *            --running of its slot, which looks at the listener in between.
  *            So it is not running once its slot was cleared and `running` is
- *            then 0. */
+ *            then 0.
+ * .pair.listener  tell_slot(): `running`, then the listener ->
+ *            alqi_heap_listener_remove(): the listener, then `running`.
+ *            Sequentially consistent, so one of the two sees the other.
+ * .pair.pauses  count() (release) -> is_current() (acquire): the histogram of
+ *            this epoch is cleared. */
 #ifndef ALQI_HEAP_EVENT_STATE_H
 #define ALQI_HEAP_EVENT_STATE_H
 
@@ -14,9 +19,10 @@
 struct alqi_heap_census;
 
 struct alqi_heap_listener_slot {
-    const struct alq_listener *listener; /* atomic; NULL: free */
+    const struct alq_listener *listener; /* atomic; NULL: free;
+                                          * .pair.listener */
     uint32_t running;                    /* atomic: calls under way, by any
-                                          * domain */
+                                          * domain: .pair.listener */
 };
 
 /* The heap's. */
@@ -38,7 +44,7 @@ struct alqi_heap_event_state {
     unsigned depth;        /* events that have begun and not ended */
     unsigned entries;      /* calls under way that may enter the collector */
     uint64_t began_ns;     /* when the pause began; 0: the program runs */
-    uint32_t pauses_epoch; /* atomic: of what `pauses` counts */
+    uint32_t pauses_epoch; /* atomic: of what `pauses` counts: .pair.pauses */
     struct alq_pauses pauses;
     struct alqi_heap_census *census; /* that this domain takes */
 };

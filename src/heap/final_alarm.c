@@ -23,10 +23,13 @@ struct alq_alarm {
     alq_alarm_fn *fn;
     void *arg;
     bool is_due;
-    atomic_uint held;
+    atomic_uint held; /* .pair.alarm */
 };
 
-/* Takes one holder off the alarm; the last one frees it.  The program may
+/* .pair.alarm  let_go() -> let_go(), of the last holder: what the other one
+ *              did with the alarm.
+ *
+ * Takes one holder off the alarm; the last one frees it.  The program may
  * delete an alarm from any thread, so the holders are atomic. */
 static void
 let_go(struct alq_alarm *alarm, unsigned who)

@@ -27,10 +27,11 @@ void alqi_heap_large_drop(struct alqi_domain *d);
 alq_value alqi_heap_large_around_stw(const struct alqi_heap *heap,
                                      uintptr_t word);
 
+/* Bytes of all large blocks (.pair.bound). */
 static inline uintptr_t
 alqi_heap_large_bytes(const struct alqi_heap *heap)
 {
-    return __atomic_load_n(&heap->large.bytes, __ATOMIC_RELAXED);
+    return __atomic_load_n(&heap->large.bytes, __ATOMIC_SEQ_CST);
 }
 
 static inline struct alqi_heap_large *

@@ -20,10 +20,11 @@ struct alqi_heap_large {
     struct alqi_heap_large *next;          /* in its domain's list */
     struct alqi_heap_large *overflow_next; /* in the list of mark stack
                                             * overflow */
-    uintptr_t is_overflowed; /* atomic; 1: marked, its fields are not, and it is
-                              * in that list.  Of a dead block that is swept:
-                              * bytes that are emptied (large.c) */
-    uintptr_t header;        /* as a small block's; `fields` is the value */
+    uintptr_t
+        is_overflowed; /* atomic; 1: marked, its fields are not, and it is
+                        * in that list (.pair.overflow).  Of a dead block that
+                        * is swept: bytes that are emptied (large.c) */
+    uintptr_t header;  /* as a small block's; `fields` is the value */
     alqi_heap_word fields[];
 };
 
@@ -41,7 +42,7 @@ struct alqi_heap_large_index {
 struct alqi_heap_large_common {
     struct alqi_plat_lock lock; /* of `index` and `overflowed` */
     struct alqi_heap_large_index index;
-    uintptr_t bytes; /* atomic; of all large blocks, heads too */
+    uintptr_t bytes; /* atomic; of all large blocks, heads too: .pair.bound */
     uintptr_t n;     /* atomic; blocks */
     struct alqi_heap_large *overflowed; /* marked, fields still to be read */
 };

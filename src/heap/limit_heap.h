@@ -8,7 +8,12 @@
  * Outside of stops several domains may take memory at once.  A large block and
  * a minor heap are counted first, then compared, and given up if that is too
  * much.  A domain that looks for a pool leaves one pool for each other domain,
- * which may have looked just before. */
+ * which may have looked just before.
+ *
+ * .pair.bound  large.bytes and n_promised: alqi_heap_large_new() or promise()
+ *              counts what it takes -> alqi_heap_is_within() reads both.  All
+ *              are sequentially consistent, so of two that take at once one
+ *              sees the other (tests/models/bound_weak.pml). */
 #ifndef ALQI_HEAP_LIMIT_HEAP_H
 #define ALQI_HEAP_LIMIT_HEAP_H
 

@@ -22,7 +22,7 @@ alqi_heap_limit_trigger_position(const struct alqi_domain *d)
  *
  * A limit that is not all ones says that nothing is requested (.inv.limit).  A
  * notice is looked at all the same: one may have come while the trigger was
- * down, when no reset looks for it. */
+ * down, when no reset looks for it (.pair.limit). */
 static bool
 is_placed(const struct alqi_domain *d)
 {

@@ -142,6 +142,7 @@ darken_slot(void *arg, alq_value *slot)
     alqi_heap_mark_darken(arg, *slot);
 }
 
+/* .pair.busy */
 void
 alqi_heap_mark_continuation(struct alqi_domain *d, alq_value v)
 {
@@ -246,7 +247,7 @@ view_end(const struct view *w)
  * The room is computed once, as if each word led to a block.  Young blocks are
  * left out: they were born after marking began, and get the marked colour when
  * they are promoted.  The header is fetched now, so it has arrived when the
- * block leaves the ring. */
+ * block leaves the ring (.pair.field). */
 static inline __attribute__((always_inline)) uintptr_t
 scan_words(struct view *w, uintptr_t start, uintptr_t end)
 {
@@ -279,7 +280,7 @@ ring_pop(struct alqi_heap_marker *m)
 /* ---- what did not fit --------------------------------------------------- */
 
 /* Darkens what a marked block leads to.  The fields are darkened one by one,
- * since there may be no room on the stack for the range. */
+ * since there may be no room on the stack for the range (.pair.field). */
 static void
 marked_scan_again(struct alqi_domain *d, alq_value block, uintptr_t header)
 {
@@ -303,7 +304,7 @@ recover_pool(struct alqi_domain *d, struct alqi_heap_pool *pool)
     unsigned i;
 
     for (i = 0; i < alqi_heap_class_slots(c); i++) {
-        /* The pool's domain may be allocating there: alloc_direct.c. */
+        /* The pool's domain may be allocating there (.pair.header). */
         uintptr_t header = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
         if (header != 0)
@@ -466,7 +467,7 @@ mark_from_stack(struct view *w)
 
 /* Takes a range off the shared queue and darkens it word by word.  For a domain
  * that has no stack and no memory for one: what does not fit is read again by
- * recover(). */
+ * recover() (.pair.field). */
 static bool
 mark_shared(struct alqi_domain *d)
 {

@@ -7,7 +7,12 @@
  * .inv.stack     n <= size of a mark stack; the ring has at most ALQI_HEAP_RING
  *                blocks.
  * .inv.overflow  A marked block whose fields were not pushed is noted until
- *                they are read: its pool by a bit, a large one in a list. */
+ *                they are read: its pool by a bit, a large one in a list.
+ * .pair.overflow  overflow(), alqi_heap_large_overflow_add(): the mark, then
+ *                the note -> recover(): takes the note, then reads the mark
+ *                (tests/models/mark_weak.pml).
+ * .pair.busy     alqi_heap_mark_continuation() (release) -> the same, of
+ * another domain (acquire): what the stack holds is marked. */
 #ifndef ALQI_HEAP_MAJOR_MARK_H
 #define ALQI_HEAP_MAJOR_MARK_H
 

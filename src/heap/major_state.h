@@ -70,7 +70,8 @@ struct alqi_heap_cycle {
     unsigned n_wanted;   /* cycles that it has to complete */
     bool is_mark_forced; /* it begins to mark, due or not */
     uint32_t n_busy;     /* atomic; domains and orphans that are not `done`
-                          * with the phase's work: .inv.todo */
+                          * with the phase's work: .inv.todo.  Where no work is
+                          * left a stop looks again: .pair.alone */
     struct alqi_heap_colours colours; /* rotate */
     enum alqi_heap_phase phase;
     uint64_t n;        /* cycles that have ended; read at any time */

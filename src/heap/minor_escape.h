@@ -10,7 +10,11 @@
  *
  * A store that lets a young block escape sets has_escaped before it.  Then
  * minor heaps are emptied together, in a stop; at the end of that nothing is
- * young, and the stop takes has_escaped back (tests/models/minor_local.pml). */
+ * young, and the stop takes has_escaped back (tests/models/minor_local.pml).
+ *
+ * .pair.escape  alqi_heap_escape(), then a store that releases the block ->
+ *               alqi_heap_has_escaped(), behind a fence and what was read: the
+ *               flag (tests/models/minor_local_weak.pml). */
 #ifndef ALQI_HEAP_MINOR_ESCAPE_H
 #define ALQI_HEAP_MINOR_ESCAPE_H
 
@@ -27,8 +31,9 @@ alqi_heap_escape(struct alqi_heap *heap)
         __atomic_store_n(&heap->young.has_escaped, true, __ATOMIC_RELAXED);
 }
 
-/* What the caller has read comes before what it does next.  ThreadSanitizer
- * knows no fences: without this one it takes each field for an atomic one. */
+/* What the caller has read comes before what it does next (.pair.escape).
+ * ThreadSanitizer knows no fences: without this one it takes each field for an
+ * atomic one. */
 static inline void
 alqi_heap_fence_acquire(void)
 {

@@ -12,7 +12,11 @@
  * Most values lead to blocks of the same domain, so most blocks are copied
  * without a locked instruction.  A worker that waits for an owner serves the
  * requests of others meanwhile, so none waits for ever
- * (tests/models/minor_own.pml). */
+ * (tests/models/minor_own.pml).
+ *
+ * .pair.copier  alqi_heap_own_share() (release) -> alqi_heap_own_is_shared(),
+ *               alqi_heap_own_is_mine() (acquire): which blocks have
+ *               moved, and where to (tests/models/minor_own_weak.pml). */
 #ifndef ALQI_HEAP_MINOR_OWN_H
 #define ALQI_HEAP_MINOR_OWN_H
 

@@ -176,7 +176,7 @@ moved(alqi_heap_word *from, alqi_heap_word *to)
     return (alq_value)(to + 1);
 }
 
-/* Writes the copy's header behind its fields.
+/* Writes the copy's header behind its fields (.pair.header).
  *
  * In a collection by one domain alone other domains may recover from mark-stack
  * overflow meanwhile (major_mark.c), and read each slot that has a header. */
@@ -319,7 +319,8 @@ claim(alqi_heap_word *from, uintptr_t header)
                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/* Waits until the worker with the claim has copied the block; its new place. */
+/* Waits until the worker with the claim has copied the block; its new place
+ * (.pair.moved). */
 static ALQI_NOINLINE alq_value
 await_move(alqi_heap_word *from)
 {
@@ -331,7 +332,7 @@ await_move(alqi_heap_word *from)
 }
 
 /* Marks the old block as moved, behind its new place: await_move reads the
- * header with acquire, then field 0. */
+ * header with acquire, then field 0 (.pair.moved). */
 static inline alq_value
 moved_claimed(alqi_heap_word *from, alqi_heap_word *to)
 {
@@ -352,7 +353,7 @@ copy_claimed(struct alqi_domain *d, alqi_heap_word *from, uintptr_t header)
 }
 
 /* The new place of a block of a SHARED minor heap: moved already, claimed and
- * copied here, or awaited. */
+ * copied here, or awaited (.pair.moved). */
 static alq_value
 new_place_shared(struct alqi_domain *self, alqi_heap_word *from)
 {
@@ -399,7 +400,7 @@ new_place_elsewhere(struct alqi_domain *self, alqi_heap_word *from)
  * A claim is a locked instruction, which waits for the stores before it; a copy
  * before each claim would cost more than the claims do.  The worker waits when
  * it holds no claim any more, so no two workers wait for each other
- * (tests/models/minor_promote_batch.pml). */
+ * (tests/models/minor_promote_batch.pml, .pair.moved). */
 static ALQI_NOINLINE void
 batch_do(struct alqi_domain *d, struct batch *b)
 {
@@ -503,7 +504,11 @@ promote_with_workers(struct view w, alqi_heap_word *slot)
     __atomic_store_n(slot, v, __ATOMIC_RELAXED);
 }
 
-/* Promotes the value of a slot, with no other worker. */
+/* Promotes the value of a slot, with no other worker.
+ *
+ * The slot may be a field of a copy that has its header already, which another
+ * domain's recovery reads (publish): the release puts the new place's header in
+ * front of its address (.pair.field). */
 static inline __attribute__((always_inline)) void
 promote_alone(struct view w, alqi_heap_word *slot)
 {
@@ -512,8 +517,9 @@ promote_alone(struct view w, alqi_heap_word *slot)
 
     if (is_young(w, v)) {
         infix = alqi_heap_infix_bytes(v);
-        *slot = ALQI_UNLIKELY(infix != 0) ? new_place_infix(w, v, infix)
-                                          : new_place(w, (alqi_heap_word *)v);
+        v = ALQI_UNLIKELY(infix != 0) ? new_place_infix(w, v, infix)
+                                      : new_place(w, (alqi_heap_word *)v);
+        __atomic_store_n(slot, v, __ATOMIC_RELEASE);
     } else
         ALQI_ASSERT(!w.d->young.is_local || !alq_is_block(v) ||
                     !alqi_heap_is_young(w.d, v)); /* .inv.private */

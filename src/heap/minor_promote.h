@@ -18,6 +18,10 @@
  * .inv.claim  A young header goes live -> IN_PROGRESS -> 0 once; the winner of
  *             its compare and swap makes the only copy.
  *
+ * .pair.moved  moved_claimed() (release) -> new_place_shared(), await_move(),
+ *              batch_do() (acquire): field 0, and the copy
+ *              (tests/models/minor_promote_weak.pml).
+ *
  * .inv.lab    Outside of promotion each local allocation buffer is scanned:
  *             scan = next, and nothing waits on a grey stack.  Always scan <=
  *             next <= end, and the buffer's pool is in no list.

@@ -86,7 +86,8 @@ struct alqi_heap_copy {
 
 /* Which worker may copy out of the domain's minor heap: minor_own.h. */
 struct alqi_heap_own {
-    uint32_t copier; /* atomic: FREE, slot + 1 of the owner, or SHARED */
+    uint32_t copier; /* atomic: FREE, slot + 1 of the owner, or SHARED:
+                      * .pair.copier */
     bool is_called;  /* atomic: others wait until this domain's thread shares
                       * what it owns */
     /* The domain's thread, as a worker; it alone reads and writes these. */

@@ -14,7 +14,9 @@
  *             OFFERS_MAX ranges, and each worker may put in one beyond, and
  *             give GET_MAX back.
  * .inv.round  n_idle is 0 when a round begins and when it has ended, and n only
- *             when the queue is empty. */
+ *             when the queue is empty.
+ * .pair.round  leave_locked() (release) -> alqi_heap_workers_get() (acquire):
+ *             what all workers have copied. */
 #ifndef ALQI_HEAP_MINOR_WORKERS_H
 #define ALQI_HEAP_MINOR_WORKERS_H
 
@@ -32,7 +34,7 @@ struct alqi_heap_workers {
     struct alqi_heap_queue queue;
     unsigned n;               /* participants; set before they begin      */
     _Atomic(unsigned) n_idle; /* changed under the queue's lock */
-    _Atomic(unsigned) round;  /* counts the ends */
+    _Atomic(unsigned) round;  /* counts the ends: .pair.round */
 };
 
 /* Whether others may look at the headers of young blocks, too. */

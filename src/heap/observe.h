@@ -137,8 +137,8 @@ struct alqi_heap_observer {
 /* A domain's. */
 struct alqi_heap_observed {
     uintptr_t trigger;   /* address, or 0                        */
-    uint32_t wants_draw; /* atomic, these two: set by anybody,    */
-    uint32_t wants_poll; /* taken by the domain's thread          */
+    uint32_t wants_draw; /* atomic, these two: set by anybody: .pair.limit */
+    uint32_t wants_poll; /* taken by the domain's thread: .pair.limit */
     const struct alq_thread *drawn_for; /* it ran the domain then    */
     void *client;                       /* the client's own state of it */
 };

@@ -46,7 +46,7 @@ struct alqi_heap_area {
     uintptr_t young_bytes;
     uintptr_t major_base; /* address of pool 0 */
     uintptr_t major_bytes;
-    uint8_t *kinds;     /* a byte a pool, read without the lock */
+    uint8_t *kinds; /* a byte a pool, read without the lock: .pair.overflow */
     size_t n_frontier;  /* pools that were ever in use; behind: untouched */
     size_t n_committed; /* pools that may be accessed */
     struct alqi_heap_pool *free; /* list: below the frontier, with memory */
@@ -57,7 +57,8 @@ struct alqi_heap_area {
     size_t n_least;     /* the fewest free pools with memory since
                          * alqi_heap_area_idle was last called */
     size_t n_used;      /* pools in use; read without the lock */
-    size_t n_promised;  /* atomic; pools that promotion may take: .inv.room */
+    size_t n_promised;  /* atomic; pools that promotion may take: .inv.room,
+                         * .pair.bound */
     intptr_t increment; /* words, or percent: struct alq_gc_control */
     bool force_huge;    /* H=1 in ALIQUOTPARAM: huge pages or no memory */
     uint64_t n_huge_fallbacks; /* atomic; times that huge pages were refused */

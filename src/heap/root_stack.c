@@ -66,7 +66,7 @@ measure(struct alqi_heap_stack *s, const void *bottom)
 }
 
 /* Adds n to the number of conservative threads; UINT32_MAX takes one off.
- * While it is 0 no stop looks at stacks. */
+ * While it is 0 no stop looks at stacks (.pair.alone: the stop orders it). */
 static void
 count(struct alqi_heap *heap, uint32_t n)
 {

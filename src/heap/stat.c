@@ -300,7 +300,10 @@ alqi_heap_stat_print(const struct alq_gc_stats *s, FILE *out)
 }
 
 /* The heap whose report is still to be written; NULL: none.  Atomic, since a
- * heap may begin while the last one ends. */
+ * heap may begin while the last one ends.
+ *
+ * .pair.alive  alqi_heap_stat_begin() (release) -> at_exit() (acquire): the
+ *              heap. */
 static struct alqi_heap *alive;
 
 void

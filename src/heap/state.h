@@ -3,7 +3,12 @@
  *
  * What one idea needs stands in NAME_state.h beside NAME.c: there each field
  * has its meaning, its unit, its writer.  Where no other writer is named, a
- * domain's data are its holder's (.inv.own), and the heap's change in stops. */
+ * domain's data are its holder's (.inv.own), and the heap's change in stops.
+ *
+ * .pair.slots  slot_find_locked() (release) -> slot_vacant() and others that
+ *              go through the slots without the lock (acquire): the slot's
+ *              domain.
+ */
 #ifndef ALQI_HEAP_STATE_H
 #define ALQI_HEAP_STATE_H
 
@@ -35,10 +40,11 @@ struct alqi_heap {
     struct alqi_heap_stop stop;
     struct alqi_domain *domains[ALQI_HEAP_DOMAINS_MAX]; /* a slot each; the
                                           struct stays until the heap ends */
-    unsigned n_slots;     /* atomic; slots that were ever in use */
+    unsigned n_slots;     /* atomic; slots that were ever in use: .pair.slots */
     unsigned domains_max; /* domains; more are refused */
     struct alqi_heap_life life;
-    struct alqi_heap_orphan *orphans; /* atomic: what ended domains have left */
+    struct alqi_heap_orphan *orphans; /* atomic: what ended domains have left:
+                                       * .pair.orphans */
     struct alqi_heap_young_common young;
     struct alqi_heap_large_common large;
     struct alqi_heap_pins pins;
@@ -63,10 +69,13 @@ struct alqi_domain {
     uint64_t id;   /* number of the domain in the process */
 
     /* Other threads write these, too. */
-    uint32_t state;   /* atomic, a futex: enum alqi_heap_domain_state */
-    uint32_t claimed; /* atomic; 1: its share of the step is claimed */
+    uint32_t state;   /* atomic, a futex: enum alqi_heap_domain_state;
+                       * .pair.state */
+    uint32_t claimed; /* atomic; 1: its share of the step is claimed;
+                       * .pair.alone */
     struct alqi_heap_requests requests;
-    bool is_used; /* atomic: by a heap; else the next one may use it */
+    bool is_used; /* atomic: by a heap; else the next one may use it:
+                   * .pair.ever */
     struct alqi_domain *next_ever; /* of all structs of the process: domain.c */
     bool done; /* with its work of this phase: .inv.todo; others read it */
     struct alqi_heap_event_state events;

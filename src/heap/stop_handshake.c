@@ -4,11 +4,16 @@
  * poll.  The function to call is one for all heaps of the process.
  *
  * Keeps .inv.limit: The flag is set, then the limit raised; the owner lowers
- *   the limit, then looks at the flag. */
+ *   the limit, then looks at the flag.
+ *
+ * .pair.answer  alqi_heap_handshake_set(), then requests to all domains that
+ *               are there -> alqi_heap_handshake_begin(), of one that has just
+ *               come to be there: sequentially consistent, so each domain gets
+ *               the request of one of the two. */
 #include "heap/alloc_limit.h"
 #include "heap/stop_handshake.h"
 
-static alqi_heap_handshake_fn *fn_of_all; /* atomic */
+static alqi_heap_handshake_fn *fn_of_all; /* atomic: .pair.answer */
 
 void
 alqi_heap_handshake_set(alqi_heap_handshake_fn *answer)

@@ -43,7 +43,12 @@ alqi_heap_weak_keys(enum alqi_heap_weak_kind kind)
     return kind == ALQI_HEAP_EPHE ? 2 : 1;
 }
 
-/* Other domains may read and write the fields of a weak block. */
+/* Other domains may read and write the fields of a weak block.
+ *
+ * .pair.weak  alqi_heap_weak_write(), alqi_heap_weak_replace() (release) ->
+ *             alqi_heap_weak_read() (acquire): the block that a field leads to,
+ *             and of an ephemeron what was written before
+ *             (tests/models/ephe_weak.pml). */
 static inline alq_value
 alqi_heap_weak_read(alq_value block, uintptr_t field)
 {
@@ -51,13 +56,14 @@ alqi_heap_weak_read(alq_value block, uintptr_t field)
                            __ATOMIC_ACQUIRE);
 }
 
+/* .pair.weak */
 static inline void
 alqi_heap_weak_write(alq_value block, uintptr_t field, alq_value v)
 {
     __atomic_store_n((alqi_heap_word *)block + field, v, __ATOMIC_RELEASE);
 }
 
-/* False: another domain was faster. */
+/* False: another domain was faster (.pair.weak). */
 static inline bool
 alqi_heap_weak_replace(alq_value block, uintptr_t field, alq_value old,
                        alq_value v)

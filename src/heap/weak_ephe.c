@@ -185,7 +185,7 @@ resolve_waiters(struct alqi_domain *d, alq_value block)
 /* Looks at those that waited for a datum that was marked, or for what its first
  * fields lead to, which is marked at once for that.  A key is often a few words
  * behind the datum of the one before it: then a chain is followed to its end
- * within a pass. */
+ * within a pass (.pair.field). */
 static void
 resolve_behind(struct alqi_domain *d, alq_value data)
 {

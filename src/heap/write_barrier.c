@@ -5,6 +5,11 @@
  * the value has escaped.  alq_store comes here only if one of the two may be
  * needed; store_max is the bound of its test, and follows the phase.
  *
+ * .pair.field  alqi_heap_store(), alq_store, promote_alone() (release) -> a
+ *              marker, by the address that it has loaded: the header of the
+ *              block that a field leads to, and its words
+ *              (tests/models/mark_weak.pml).
+ *
  * Keeps .inv.snapshot: A white value that a field loses is darkened before the
  *   next safepoint.
  * Keeps .inv.remember: The field is in the set before the next safepoint; by
@@ -22,7 +27,7 @@
  * marking gets marked.  alq_init comes here without that test; its fields hold
  * integers.  Another domain may store a young value between that test and this
  * load: then both remember the field.  Release: a domain that reads v finds its
- * block initialised. */
+ * block initialised (.pair.field). */
 void
 alqi_heap_store(struct alqi_domain *d, alqi_heap_word *field, alq_value v)
 {
@@ -55,7 +60,8 @@ alqi_heap_exchanged(struct alqi_domain *d, alqi_heap_word *field, alq_value old,
  *
  * The escape comes before the exchange, as v may be seen at once.  Darkening
  * and remembering come after: only then it is known what was lost, and no phase
- * or minor collection comes before the next safepoint. */
+ * or minor collection comes before the next safepoint.  The order is the
+ * program's, and more than .pair.field. */
 bool
 alqi_heap_compare_exchange(struct alqi_domain *d, alq_value block, uintptr_t i,
                            alq_value *expected, alq_value v)

@@ -5,7 +5,13 @@
  *
  * True of every call: no malloc, no stdio, no locale, no lock that another
  * thread may hold for long; safe inside malloc.  Calls with the suffix
- * _sigsafe may also be made from a signal handler. */
+ * _sigsafe may also be made from a signal handler.
+ *
+ * Of the pairs of ordered atomic accesses (HACKING.md, "Names") two are none:
+ *
+ * .pair.alone    No other memory is read on account of it: any order would do.
+ * .pair.handler  A fence for the compiler, between a thread and what interrupts
+ *                it: a signal handler, a fork. */
 #ifndef ALQI_PLAT_PLAT_H
 #define ALQI_PLAT_PLAT_H
 

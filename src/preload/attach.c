@@ -9,6 +9,9 @@
  * from outside: it stands at a safe point and has all signals blocked.
  *
  * .inv.one     One call at a time: a second one, of another command, fails.
+ * .pair.told   called(): all of alq_attach_told, then n_calls -> the command,
+ *              which reads the process.
+ * .pair.called  called() -> called(), of the next call: what this one did.
  * .inv.found   The thread finds errno as it was: it may be about to look at it.
  *
  * Keeps .inv.bracket and .inv.unmapped (doc/design/attach.md). */
@@ -28,7 +31,7 @@
 
 ALQI_EXPORT struct alqi_attach_told alq_attach_told;
 
-static _Atomic(bool) is_called; /* .inv.one */
+static _Atomic(bool) is_called; /* .inv.one, .pair.called */
 
 /* ---- .def.late ----------------------------------------------------------- */
 
@@ -67,6 +70,7 @@ alqi_preload_is_late(void)
     return is_libc_first;
 }
 
+/* .pair.told */
 void
 alqi_preload_attach_idle(void)
 {
@@ -75,12 +79,14 @@ alqi_preload_attach_idle(void)
 
 /* ---- the calls ----------------------------------------------------------- */
 
+/* .pair.told */
 static enum alqi_attach_state
 state_now(void)
 {
     return atomic_load(&alq_attach_told.state);
 }
 
+/* .pair.told */
 static void
 state_set(enum alqi_attach_state state)
 {
@@ -169,7 +175,7 @@ called(bool (*call)(const char *settings), const char *settings)
     is_ok = state_now() != ALQI_ATTACH_ABSENT && call(settings);
     alq_attach_told.is_ok = is_ok;
     atomic_store(&is_called, false);
-    atomic_fetch_add(&alq_attach_told.n_calls, 1);
+    atomic_fetch_add(&alq_attach_told.n_calls, 1); /* .pair.told */
     errno = saved;
 }
 

@@ -30,7 +30,7 @@
 #define OUT_DEFAULT "aliquot.%e.%p.alqraw"
 
 /* Toggles that came while their thread was inside the profiler. */
-_Atomic(uint32_t) alqi_preload_pending;
+_Atomic(uint32_t) alqi_preload_pending; /* .pair.alone */
 
 /* ---- .inv.parked --------------------------------------------------------- */
 

@@ -15,14 +15,14 @@
 #include "preload/preload.h"
 #include "preload/python.h"
 
-static void *(*_Atomic real_dlopen)(const char *, int);
+static void *(*_Atomic real_dlopen)(const char *, int); /* .pair.alone */
 
 /* The mode without RTLD_DEEPBIND (.inv.deep).  Looks up the real dlopen, too,
  * so that ours is left with nothing but a tail call (.inv.dlopen). */
 static ALQI_NOINLINE int
 mode_without_deepbind(int mode)
 {
-    static _Atomic(bool) has_logged;
+    static _Atomic(bool) has_logged; /* .pair.alone */
 
     if (ALQI_UNLIKELY(
             atomic_load_explicit(&real_dlopen, memory_order_relaxed) == NULL))

@@ -11,6 +11,9 @@
  *             writes ticks from its next event on: the flag is set, then a
  *             process-wide barrier passes, then the second thread's event is
  *             made.
+ * .pair.timed  alqi_preload_exact_confine(): is_timed, a barrier, is_barriered
+ *             -> between(), by a relaxed load; part_open(): who finds
+ *             is_barriered writes when each thread has seen is_timed.
  * .inv.path   path[i], i < n_path, is the hash of the outermost i + 1 frames of
  *             the capture cache's last capture, if `serial` is that capture's.
  * .inv.note   A capture's note is its stack's node under the recording's epoch:
@@ -49,13 +52,17 @@ struct alqi_preload_exact {
     uint64_t path[];
 };
 
+/* Threads see it when they draw again: .pair.generation. */
 _Atomic(uint32_t) alqi_preload_exact_mode;
 
 static struct {
-    _Atomic(bool) is_timed;       /* .inv.timed; set once in a recording    */
-    _Atomic(bool) is_barriered;   /* every thread has seen is_timed         */
-    _Atomic(bool) wants_sampling; /* tables are full: start the profile     */
-    _Atomic(uint32_t) n_streams;  /* of the recording, from 0               */
+    _Atomic(bool) is_timed;       /* .inv.timed, .pair.timed; set once in a
+                                     recording */
+    _Atomic(bool) is_barriered;   /* every thread has seen is_timed:
+                                     .pair.timed */
+    _Atomic(bool) wants_sampling; /* tables are full: start the profile;
+                                     .pair.alone */
+    _Atomic(uint32_t) n_streams;  /* of the recording, from 0; .pair.alone */
     uint32_t epoch;               /* forks so far, + 1 */
 } exact;
 

@@ -342,7 +342,7 @@ header_fill(struct alqi_raw_header *h, const char *executable, uint32_t flags)
     h->n_cmdline_bytes = (uint32_t)file_slurp("/proc/self/cmdline", h->cmdline,
                                               sizeof h->cmdline);
     alqi_preload_jit_tell(h);
-    atomic_fetch_or(&h->flags, flags);
+    atomic_fetch_or(&h->flags, flags); /* .pair.alone */
     /* Last: a file with the magic is a recording. */
     memcpy(h->magic, ALQI_RAW_MAGIC, sizeof h->magic);
 }
@@ -614,6 +614,7 @@ alqi_preload_file_chunk_new(enum alqi_raw_chunk_kind kind, uint32_t stream,
     chunk->start_ns = now_ns;
     chunk->first_ordinal = first_ordinal;
     chunk->magic = ALQI_RAW_CHUNK_MAGIC;
+    /* .pair.commit */
     atomic_store_explicit(&file.header->n_chunks, n + 1, memory_order_release);
 out:
     alqi_preload_unlock(&file.lock, was);

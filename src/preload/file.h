@@ -8,7 +8,10 @@
  *              seen to be the recording's.
  * .inv.few     Where the process is confined (plat.h), or memory is reserved,
  *              a chunk takes no system call but futex; where there may be none
- *              at all, there is no new chunk. */
+ *              at all, there is no new chunk.
+ * .pair.commit  alqi_preload_file_commit(), alqi_preload_file_chunk_new()
+ *              (release) -> a reader of the recording, in another process
+ *              (acquire): the bytes, the chunk's header. */
 #ifndef ALQI_PRELOAD_FILE_H
 #define ALQI_PRELOAD_FILE_H
 
@@ -47,7 +50,8 @@ alqi_preload_file_chunk_new(enum alqi_raw_chunk_kind kind, uint32_t stream,
                             uint64_t first_ordinal);
 void alqi_preload_file_chunk_done(struct alqi_raw_chunk_header *chunk);
 
-/* All before `end` is there for readers (wire/raw.h .inv.commit). */
+/* All before `end` is there for readers (wire/raw.h .inv.commit,
+ * .pair.commit). */
 static inline void
 alqi_preload_file_commit(struct alqi_raw_chunk_header *chunk,
                          const uint8_t *end)

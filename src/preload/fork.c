@@ -30,10 +30,11 @@
 
 static _Atomic(uint32_t) fallback_mark = 1;
 
+/* Set before other threads come: .pair.up. */
 _Atomic(uint32_t) *alqi_preload_fork_mark = &fallback_mark;
 
-/* Begins .inv.window for the calling thread, but for the locks; `hot` keeps the
- * countdown and the mode that the thread had. */
+/* Begins .inv.window (.pair.handler) for the calling thread, but for the locks;
+ * `hot` keeps the countdown and the mode that the thread had. */
 static void
 window_open(struct alqi_preload_hot *hot)
 {
@@ -49,7 +50,8 @@ window_open(struct alqi_preload_hot *hot)
     atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* Ends .inv.window for the calling thread; the locks are given back by then. */
+/* Ends .inv.window (.pair.handler) for the calling thread; the locks are given
+ * back by then. */
 static void
 window_close(struct alqi_preload_hot *hot)
 {

@@ -9,6 +9,12 @@
  * .inv.try     A walk holds `lock` and waits for the linker's; so who comes
  *              from a sample tries `lock`, and never waits: it may hold the
  *              linker's.
+ * .pair.stale  loading(): changed_ns, then is_stale ->
+ *              alqi_preload_got_look_slow(): is_stale := false, then
+ *              changed_ns.  Sequentially consistent, so one of the two leaves
+ *              it true (tests/models/got_weak.pml).
+ * .pair.word   word_store() (release) -> the program, that calls through the
+ *              word: the functions behind ours (rows_fill).
  *
  * Keeps .inv.walk and .inv.relro (doc/design/attach.md). */
 #include "preload/got.h"
@@ -48,14 +54,15 @@ static struct {
             {"pvalloc"},
             {"dlclose"}};
 
-_Atomic(bool) alqi_preload_got_is_stale;
+_Atomic(bool) alqi_preload_got_is_stale; /* .pair.stale */
 
 static struct {
-    struct alqi_plat_lock lock;   /* of walks that write                      */
-    uint64_t looked_ns;           /* the last walk's time; under the lock     */
-    _Atomic(uint64_t) changed_ns; /* of the last one that wrote a word, or of
-                                     the last dlopen                        */
-    _Atomic(bool) is_forked;      /* and nobody has attached to it since      */
+    struct alqi_plat_lock lock; /* of walks that write                      */
+    uint64_t looked_ns;         /* the last walk's time; under the lock     */
+    /* Of the last one that wrote a word, or of the last dlopen: .pair.stale. */
+    _Atomic(uint64_t) changed_ns;
+    _Atomic(bool) is_forked; /* and nobody has attached to it since;
+                                .pair.alone */
 } got = {.lock = ALQI_PLAT_LOCK(PRELOAD_GOT)};
 
 /* ---- one module ---------------------------------------------------------- */
@@ -206,7 +213,8 @@ module_visit(struct dl_phdr_info *info, size_t size, void *arg)
 
 /* ---- words --------------------------------------------------------------- */
 
-/* .inv.relro; where neither holds the page is not ours to write. */
+/* .inv.relro; where neither holds the page is not ours to write (.pair.word).
+ */
 static void
 word_store(struct walk *w, const struct module *m, void **word, void *value)
 {
@@ -350,7 +358,8 @@ alqi_preload_got_restore(void)
 }
 
 /* .inv.try.  A module that is being loaded may get its words after the walk:
- * only a second without a change is the end. */
+ * only a second without a change is the end.  The flag is cleared before that
+ * is looked at: a module that comes meanwhile sets it again (.pair.stale). */
 void
 alqi_preload_got_look_slow(uint64_t every_ns)
 {
@@ -362,8 +371,9 @@ alqi_preload_got_look_slow(uint64_t every_ns)
     if (now_ns - got.looked_ns >= every_ns &&
         atomic_load(&alqi_preload_got_is_stale)) {
         walk_locked(write_visit);
-        if (got.looked_ns > atomic_load(&got.changed_ns) + SETTLED_NS)
-            atomic_store(&alqi_preload_got_is_stale, false);
+        atomic_store(&alqi_preload_got_is_stale, false);
+        if (got.looked_ns <= atomic_load(&got.changed_ns) + SETTLED_NS)
+            atomic_store(&alqi_preload_got_is_stale, true);
     }
     alqi_plat_unlock(&got.lock);
     errno = saved;
@@ -382,7 +392,7 @@ alqi_preload_got_fork_child(void)
 /* ---- modules that are loaded later ----------------------------------------
  */
 
-static _Atomic(bool) has_opened; /* since the last dlsym */
+static _Atomic(bool) has_opened; /* since the last dlsym; .pair.alone */
 
 static void
 loading(void)

@@ -25,7 +25,7 @@
 #include "preload/preload.h"
 #include "preload/python.h"
 
-_Atomic(bool) alqi_preload_is_up;
+_Atomic(bool) alqi_preload_is_up; /* .pair.up */
 _Atomic(bool) alqi_preload_is_off;
 struct alqi_memprof_domain *alqi_preload_domain;
 
@@ -70,7 +70,11 @@ static struct alqi_memprof_subject subject = {
     .triggers_stale = alqi_preload_rearm_all,
 };
 
-/* From the first limit trigger on; without one a sample notifies no limit. */
+/* From the first limit trigger on; without one a sample notifies no limit.
+ *
+ * .pair.limits  alqi_preload_limits_begin() (release) -> a sample, by
+ *               alqi_memprof_subject_limits() (acquire): what the trigger
+ *               needs. */
 void
 alqi_preload_limits_begin(void)
 {

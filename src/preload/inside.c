@@ -8,7 +8,8 @@
  *                           goes on from here
  *
  * .inv.caller  One call at a time is between the two: a second one is told that
- *              it is busy. Signals are blocked in it. */
+ *              it is busy. Signals are blocked in it.
+ * .pair.caller  leave() -> enter(), of the next call: what this one did. */
 #include <aliquot/control.h>
 
 #include <signal.h>
@@ -24,7 +25,8 @@
 enum { OUT_BYTES = 1024, PATH_BYTES = 1200 };
 
 static struct {
-    _Atomic(bool) is_called; /* .inv.caller; of what follows */
+    _Atomic(bool) is_called; /* .inv.caller, .pair.caller; of what
+                                follows */
     bool is_ending;
     /* of the recording that ends: it was sampling */
     bool was_on;

@@ -5,7 +5,13 @@
  * path: of the first such file, which a forked child has from its parent, with
  * the code.
  *
- *   nothing --a mapping--> path --a recording, now or later--> in the header */
+ *   nothing --a mapping--> path --a recording, now or later--> in the header
+ *
+ * .pair.dump  alqi_preload_jit_mapped() (release) -> alqi_preload_jit_tell()
+ *             (acquire): the path.  Who makes a recording looks many system
+ *             calls after its header is there, so that one of the two tells.
+ * .pair.told_dump  alqi_preload_jit_tell() (release) -> a reader of the
+ *             recording (acquire): the path in the header. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +27,7 @@
 enum { FREE, WRITING, WRITTEN };
 
 static struct {
-    _Atomic(uint32_t) state;
+    _Atomic(uint32_t) state; /* .pair.dump */
     char path[ALQI_RAW_JIT_DUMP_BYTES];
 } dump;
 
@@ -38,6 +44,7 @@ is_name(const char *name)
     return n > 4 && strcmp(name + n, ".dump") == 0;
 }
 
+/* .pair.told_dump */
 void
 alqi_preload_jit_tell(struct alqi_raw_header *header)
 {

@@ -85,7 +85,10 @@ limit_log(enum alqi_raw_limit_kind kind, const struct alqi_raw_limit *l)
 /* ---- a limit is reached -------------------------------------------------- */
 
 /* Writes the sums into the limit's place in the header. at_ns is stored last:
- * where it is set, the rest is there. */
+ * where it is set, the rest is there.
+ *
+ * .pair.reached  note() (release) -> a reader of the recording (acquire): the
+ *                sums. */
 static void
 note(struct alqi_preload_thread *thread, enum alqi_raw_limit_kind kind)
 {

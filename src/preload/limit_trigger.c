@@ -32,6 +32,7 @@ park(void)
                                __ATOMIC_RELAXED);
 }
 
+/* .pair.handler */
 void
 alqi_preload_limit_trigger_update(struct alqi_preload_thread *thread)
 {
@@ -99,7 +100,7 @@ ask(struct alqi_preload_thread *thread, uint64_t words)
     enum alq_status status;
 
     t->is_asking = true;
-    atomic_signal_fence(memory_order_seq_cst);
+    atomic_signal_fence(memory_order_seq_cst); /* .pair.handler */
     alqi_preload_hot.left_words = ALQI_PARKED;
     status = t->hooks->permit(t->arg, words);
     t->is_asking = false;
@@ -171,7 +172,7 @@ alqi_preload_limit_trigger_hold(void)
         return true;
     alqi_preload_limit_trigger_update(thread);
     thread->limit_trigger.is_asking = true;
-    atomic_signal_fence(memory_order_seq_cst);
+    atomic_signal_fence(memory_order_seq_cst); /* .pair.handler */
     alqi_preload_hot.left_words = ALQI_PARKED;
     return false;
 }
@@ -245,7 +246,7 @@ change(struct alqi_preload_thread *thread,
     if (t->hooks == NULL)
         set_parked(thread, left);
     t->is_asking = true;
-    atomic_signal_fence(memory_order_seq_cst);
+    atomic_signal_fence(memory_order_seq_cst); /* .pair.handler */
     t->hooks = hooks;
     t->arg = arg;
     t->at_words = at_words;

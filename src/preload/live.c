@@ -9,21 +9,24 @@
  *
  * .inv.estimate  The estimate is the user data of the block's entry: a free
  *                subtracts the number that the allocation added, whatever the
- *                rate is now. */
+ *                rate is now.
+ * .pair.counted  alqi_preload_live_start() -> the same, of the next thread: the
+ *                profile that it drops. */
 #include <string.h>
 
 #include "preload/live.h"
 
 static struct {
-    _Atomic(uint64_t) live_bytes;
-    _Atomic(uint64_t) alloc_bytes;
+    _Atomic(uint64_t) live_bytes;          /* .pair.alone */
+    _Atomic(uint64_t) alloc_bytes;         /* .pair.alone */
     uint64_t limit_bytes[ALQI_RAW_LIMITS]; /* 0: none */
-    _Atomic(uint32_t) passed;              /* bits by kind */
-    _Atomic(uint64_t) rate_bits;           /* of the profile; 0: none yet */
-    struct alq_profile *_Atomic profile;
+    _Atomic(uint32_t) passed;              /* bits by kind; .pair.alone */
+    _Atomic(uint64_t) rate_bits;           /* of the profile; 0: none yet;
+                                              .pair.alone */
+    struct alq_profile *_Atomic profile;   /* .pair.counted */
 } live;
 
-_Atomic(uint32_t) alqi_preload_live_due;
+_Atomic(uint32_t) alqi_preload_live_due; /* .pair.alone */
 
 /* ---- limits -------------------------------------------------------------- */
 

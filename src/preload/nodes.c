@@ -17,7 +17,7 @@
 
 enum { BITS_MIN = 12, STREAM = ALQI_PRELOAD_STREAMS_MAX + 1 };
 
-_Atomic(struct alqi_preload_nodes *) alqi_preload_nodes;
+_Atomic(struct alqi_preload_nodes *) alqi_preload_nodes; /* .pair.nodes */
 
 static struct {
     struct alqi_plat_lock lock; /* of all below, and of adding */

@@ -11,7 +11,11 @@
  *             used twice in one recording.
  * .inv.hash   Two stacks are taken for one only if 64 bits of hash and the
  *             innermost address agree: for a million stacks a chance of less
- *             than 1e-7. */
+ *             than 1e-7.
+ * .pair.node  table_insert() (release) -> alqi_preload_node() (acquire): the
+ *             entry's hash and pc_low.
+ * .pair.nodes  table_grow_locked() (release) -> alqi_preload_node() (acquire):
+ *             the table's entries. */
 #ifndef ALQI_PRELOAD_NODES_H
 #define ALQI_PRELOAD_NODES_H
 
@@ -26,7 +30,7 @@
 struct alqi_preload_node {
     uint64_t hash;        /* of the path */
     uint32_t pc_low;      /* innermost address, low bits      */
-    _Atomic(uint32_t) id; /* 0: the entry is free; stored last */
+    _Atomic(uint32_t) id; /* 0: the entry is free; stored last: .pair.node */
 };
 
 struct alqi_preload_nodes {
@@ -37,7 +41,8 @@ struct alqi_preload_nodes {
     struct alqi_preload_node entries[];
 };
 
-extern _Atomic(struct alqi_preload_nodes *) alqi_preload_nodes;
+extern _Atomic(struct alqi_preload_nodes *)
+    alqi_preload_nodes; /* .pair.nodes */
 
 /* Bytes that the tables may take; 0: no cap. */
 void alqi_preload_nodes_start(uint64_t max_bytes);

@@ -26,7 +26,7 @@ enum {
 };
 
 static _Atomic(uint64_t) rss_due_ns;
-static _Atomic(bool) is_abandoned; /* and its stop is asked for */
+static _Atomic(bool) is_abandoned; /* and its stop is asked for; .pair.alone */
 
 static bool
 may_poll(void)

@@ -290,7 +290,9 @@ void alqi_preload_begin(void);
  * memory. */
 bool alqi_preload_begin_late(void);
 
-/* False until the process is far enough to sample. */
+/* False until the process is far enough to sample.
+ *
+ * .pair.up  engine_up() (release) -> who looks at it (acquire): the engine. */
 extern _Atomic(bool) alqi_preload_is_up;
 /* True once the process never will sample: threads park at their first
  * allocation. */
@@ -358,7 +360,8 @@ void alqi_preload_config_attach(const char *settings);
 
 /* ---- control (control.c, serve.c) ---------------------------------------- */
 
-/* Toggles that came while their thread was inside the profiler. */
+/* Toggles that came while their thread was inside the profiler
+ * (.pair.alone). */
 extern _Atomic(uint32_t) alqi_preload_pending;
 void alqi_preload_pending_run(void);
 

@@ -16,7 +16,11 @@
  * .inv.run       A run stands for the frame of the evaluator whose memory has
  *                the run's mark, and whose code lies in the interpreter.  Up to
  *                3.9 there are no marks: the i-th frame stands for the i-th
- *                frame of the evaluator's function, if they are as many. */
+ *                frame of the evaluator's function, if they are as many.
+ * .pair.python   alqi_preload_python_module() (release) ->
+ *                alqi_preload_python_stack_slow(),
+ *                alqi_preload_python_small_start() (acquire): the interpreter's
+ *                description. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +35,7 @@ enum {
     FILE_BYTES_MAX = 1000
 };
 
-const struct alqi_python *_Atomic alqi_preload_python;
+const struct alqi_python *_Atomic alqi_preload_python; /* .pair.python */
 
 /* A code object that was named. */
 struct known {

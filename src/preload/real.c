@@ -27,11 +27,11 @@
 enum { BOOT_BYTES = 1 << 16, BOOT_ALIGN = 16 };
 
 static struct {
-    _Atomic(size_t) used;
+    _Atomic(size_t) used; /* .pair.alone */
     _Alignas(4096) char bytes[BOOT_BYTES];
 } boot;
 
-static _Atomic(int) has_begun;
+static _Atomic(int) has_begun; /* .inv.first; .pair.alone */
 
 bool
 alqi_preload_is_boot(const void *block)

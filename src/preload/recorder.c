@@ -24,6 +24,9 @@
  *
  * .inv.reborn  What realloc or mremap made says so itself, whatever became of
  *              the old block's entry: that it is in the sample is enough.
+ * .pair.profile  alqi_preload_recorder_rate(), one operation at a time
+ *              (.inv.orphan) -> alqi_preload_recorder_drops(), by any thread:
+ *              the profile's counters.
  *
  * User data of an entry: epoch (8 bits), stream (16), ordinal (40).  The epoch
  * counts forks: a child's frees of its parent's blocks are told by it. */
@@ -47,8 +50,9 @@ _Static_assert(ALQI_PRELOAD_STREAMS_MAX == 1 << STREAM_BITS, "user data");
 
 static struct {
     uint32_t epoch;
-    _Atomic(uint32_t) n_modules;
-    struct alq_profile *_Atomic profile; /* NULL before the first start */
+    _Atomic(uint32_t) n_modules;         /* in the recording: .pair.modules */
+    struct alq_profile *_Atomic profile; /* NULL before the first start;
+                                            .pair.profile */
 } recorder;
 
 /* Samples per word, of the profile that follows a full exact mode. */
@@ -85,7 +89,7 @@ alqi_preload_unflag(enum alqi_raw_flag flag)
 static void
 drop_add(_Atomic(uint64_t) *added, uint64_t now, enum alqi_raw_counter counter)
 {
-    uint64_t before = atomic_exchange(added, now);
+    uint64_t before = atomic_exchange(added, now); /* .pair.alone */
 
     if (now != before)
         alqi_preload_count(counter, now - before);
@@ -466,6 +470,8 @@ on_module(void *arg, const struct alqi_stack_module *m)
     atomic_fetch_add_explicit(&recorder.n_modules, 1, memory_order_release);
 }
 
+/* .pair.modules  on_module() (release) -> alqi_preload_recorder_n_modules()
+ *                (acquire): their records are in the recording. */
 uint32_t
 alqi_preload_recorder_n_modules(void)
 {
@@ -474,7 +480,8 @@ alqi_preload_recorder_n_modules(void)
 
 /* ---- start, fork --------------------------------------------------------- */
 
-/* The header tells the largest rate before the first allocation of it. */
+/* The header tells the largest rate before the first allocation of it
+ * (.pair.alone: what is recorded at it is committed later). */
 static void
 most_rate_raise(double rate)
 {

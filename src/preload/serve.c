@@ -19,7 +19,7 @@
 /* While no thread is attached: those that are ending may take a moment. */
 enum { ALONE_LOOK_MS = 1000 };
 
-static _Atomic(bool) is_closed_for_good;
+static _Atomic(bool) is_closed_for_good; /* .pair.alone */
 
 /* ---- hooks --------------------------------------------------------------- */
 

@@ -102,7 +102,7 @@ spawns_lock(struct alqi_preload_thread *thread)
     if (thread != NULL) {
         was = thread->memprof.mode;
         thread->memprof.mode = ALQI_MEMPROF_INSIDE;
-        atomic_signal_fence(memory_order_seq_cst);
+        atomic_signal_fence(memory_order_seq_cst); /* .pair.handler */
     }
     alqi_plat_lock(&spawns.lock);
     return was;
@@ -112,7 +112,7 @@ static void
 spawns_unlock(struct alqi_preload_thread *thread, uint32_t was)
 {
     alqi_plat_unlock(&spawns.lock);
-    atomic_signal_fence(memory_order_seq_cst);
+    atomic_signal_fence(memory_order_seq_cst); /* .pair.handler */
     if (thread != NULL)
         thread->memprof.mode = was;
 }

@@ -6,6 +6,9 @@
  *   the file:         none --the first stream--> there; failed: none is made
  *                     there --streams_end--> ended --streams_close--> none
  *
+ * .pair.file  alqi_preload_stream_file() (release) -> the same, and
+ *             alqi_preload_stream_has_file() (acquire): the file's header.
+ *
  * A forked child starts over: no pool, no file (streams_fork_child).  Keeps
  * .inv.stream of stream.h. */
 #include <stdlib.h>
@@ -23,7 +26,7 @@ static struct {
     size_t slab_left_bytes; /* of the slab                                */
     uint32_t n_streams;     /* ever made, in this recording               */
     bool is_forked;         /* the recording's header is to say FORKED    */
-    _Atomic(bool) has_file; /* read without the lock                      */
+    _Atomic(bool) has_file; /* read without the lock: .pair.file          */
     bool is_failed;         /* no file can be made: nothing is recorded   */
 } streams = {.lock = ALQI_PLAT_LOCK(PRELOAD_STREAMS)};
 

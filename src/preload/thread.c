@@ -25,7 +25,16 @@
  * instruction overwrote is stored again.  A thread that arms itself stores the
  * countdown first and reads the generation after: either the thread sees the
  * new generation and draws again, or its store came before the barrier and the
- * request overwrites it. */
+ * request overwrites it.
+ *
+ * .pair.generation  alqi_preload_rearm_all(): the generation, a barrier, the
+ *            countdowns -> alqi_preload_arm() and others that store one: the
+ *            countdown, then the generation.  The barrier is a fence in each
+ *            thread, so that there the compiler's is enough
+ *            (tests/models/quiesce_weak.pml).
+ * .pair.quiesce  quiesce(): barrier, mode, barrier -> each thread: the mode by
+ *            plain stores, in front of and behind all that it does in the
+ *            engine (the same model). */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -45,7 +54,8 @@ static struct {
     uint32_t n_threads_ever;          /* attached so far, the orphan's too  */
     uint32_t last_mark;               /* of threads_quiesce                 */
     uint32_t n_ending;                /* off the list, not yet in the pool  */
-    _Atomic(uint32_t) generation;     /* of the profiles; read without lock */
+    _Atomic(uint32_t) generation;     /* of the profiles; read without lock:
+                                       * .pair.generation */
 } threads = {.lock = ALQI_PLAT_LOCK(PRELOAD_THREADS)};
 
 static struct {
@@ -198,6 +208,7 @@ alqi_preload_arm(struct alqi_preload_thread *thread, uint64_t skip_words)
 {
     parked_check();
     left_store(thread, left_from_gap(skip_words));
+    /* .pair.generation */
     atomic_signal_fence(memory_order_seq_cst);
     if (ALQI_UNLIKELY(generation_now() != thread->seen_generation))
         alqi_preload_rearm(thread);
@@ -211,6 +222,7 @@ alqi_preload_rest(struct alqi_preload_thread *thread, int64_t left,
     struct alqi_preload_hot *hot = &alqi_preload_hot;
 
     left_store(thread, left);
+    /* .pair.generation */
     atomic_signal_fence(memory_order_seq_cst);
     if (ALQI_UNLIKELY(was_rearm_due ||
                       generation_now() != thread->seen_generation))
@@ -251,6 +263,7 @@ alqi_preload_rearm(struct alqi_preload_thread *thread)
         thread->seen_generation = seen;
         left_store(thread,
                    left_from_gap(alqi_memprof_skip_words(&thread->memprof)));
+        /* .pair.generation */
         atomic_signal_fence(memory_order_seq_cst);
     } while (generation_now() != seen);
 }
@@ -280,6 +293,7 @@ alqi_preload_unpark(struct alqi_preload_thread *thread, int64_t left)
         return;
     parked_check();
     alqi_preload_hot.left_words = left;
+    /* .pair.generation */
     atomic_signal_fence(memory_order_seq_cst);
     if (ALQI_UNLIKELY(generation_now() != thread->seen_generation ||
                       alqi_preload_is_server_owed()))
@@ -343,6 +357,7 @@ alqi_preload_rearm_all(void *heap)
 /* ---- quiescence ----------------------------------------------------------
  */
 
+/* .pair.quiesce */
 static bool
 is_outside(const struct alqi_preload_thread *thread, bool with_callbacks)
 {
@@ -367,8 +382,9 @@ all_seen_outside_locked(uint32_t mark, bool with_callbacks)
     return is_all;
 }
 
-/* A thread that enters the engine after the barrier sees all that the caller
- * stored before. */
+/* A thread that enters the engine after the first barrier sees all that the
+ * caller stored before.  Behind the second one the caller sees all that a
+ * thread did before it left, which is a plain store (.pair.quiesce). */
 static bool
 quiesce(bool with_callbacks)
 {
@@ -393,7 +409,7 @@ quiesce(bool with_callbacks)
         alqi_plat_unlock(&orphan.lock);
         alqi_preload_hot.is_orphan_held = false;
     }
-    return is_quiet;
+    return is_quiet && alqi_plat_barrier_all();
 }
 
 bool

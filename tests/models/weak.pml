@@ -12,17 +12,21 @@
  *            that carries nothing
  *   ACQUIRE  of a load: joins the view that the value carries
  *   RELEASE  of a store: the value carries the thread's view
+ *   SEQ_CST  ACQUIRE of a load, RELEASE of a store; and such a load reads no
+ *            value that is older than the last one stored so (`sc`)
  *
  * A load whose address was computed from a loaded value is ordered behind that
  * load (DEPENDS); here the first one then is ACQUIRE, which is more: no more
  * than this one location may be read behind it.
+ * With FENCES a relaxed load also notes the view that its value carries, which
+ * fence_acquire() joins.
  * A lock is a view: taking joins it, freeing leaves the thread's there.  A
  * read-modify-write reads the newest value, and what it adds carries what that
  * carried, too.
  *
- * Left out: a store that takes its place before one that has been seen (two
- * threads' plain stores to one location: none of the models has these), and
- * loads that see a store which depends on them.
+ * Left out: a store that takes its place before one that is there already (of
+ * another thread's, to the same location: limit.pml has these), and loads that
+ * see a store which depends on them.
  *
  * The model defines LOCATIONS, VALUES (most of a location) and THREADS; its
  * processes have a byte `k`. */
@@ -30,6 +34,7 @@
 #define RELAXED 0
 #define ACQUIRE 1
 #define RELEASE 1
+#define SEQ_CST 2
 #define DEPENDS ACQUIRE
 
 typedef view_of { byte at[LOCATIONS] }
@@ -38,6 +43,10 @@ typedef location { byte newest; message is[VALUES] }
 
 location memory[LOCATIONS];
 view_of view[THREADS];
+view_of sc; /* the newest values stored SEQ_CST */
+#ifdef FENCES
+view_of noted[THREADS];
+#endif
 
 inline join(to, from)
 {
@@ -57,17 +66,31 @@ inline join(to, from)
 inline load(t, x, order, out)
 {
     atomic {
+        if
+        :: order == SEQ_CST && view[t].at[x] < sc.at[x] -> view[t].at[x] = sc.at[x]
+        :: else
+        fi;
         do
         :: view[t].at[x] < memory[x].newest -> view[t].at[x]++
         :: break
         od;
         out = memory[x].is[view[t].at[x]].value;
         if
-        :: order == ACQUIRE -> join(view[t], memory[x].is[view[t].at[x]].carries)
+        :: order != RELAXED -> join(view[t], memory[x].is[view[t].at[x]].carries)
         :: else
+#ifdef FENCES
+            -> join(noted[t], memory[x].is[view[t].at[x]].carries)
+#endif
         fi
     }
 }
+
+#ifdef FENCES
+inline fence_acquire(t)
+{
+    atomic { join(view[t], noted[t]) }
+}
+#endif
 
 /* A new value; `carries` has the old one's, if a read-modify-write adds it. */
 inline append(t, x, what, order, is_rmw)
@@ -84,7 +107,11 @@ inline append(t, x, what, order, is_rmw)
     view[t].at[x] = memory[x].newest;
     memory[x].is[memory[x].newest].carries.at[x] = memory[x].newest;
     if
-    :: order == RELEASE -> join(memory[x].is[memory[x].newest].carries, view[t])
+    :: order != RELAXED -> join(memory[x].is[memory[x].newest].carries, view[t])
+    :: else
+    fi;
+    if
+    :: order == SEQ_CST -> sc.at[x] = memory[x].newest
     :: else
     fi
 }
@@ -101,7 +128,7 @@ inline exchange(t, x, what, acquires, releases, out)
         view[t].at[x] = memory[x].newest;
         out = memory[x].is[memory[x].newest].value;
         if
-        :: acquires == ACQUIRE -> join(view[t], memory[x].is[view[t].at[x]].carries)
+        :: acquires != RELAXED -> join(view[t], memory[x].is[view[t].at[x]].carries)
         :: else
         fi;
         append(t, x, what, releases, true)
