@@ -131,6 +131,62 @@ alqi_view_build_drop(struct alqi_view_build *b)
     free(b);
 }
 
+/* Adds a copy of a block's ends; false: no memory. */
+static bool
+ends_copy(struct alqi_view_build *b, const struct ends *from)
+{
+    size_t n_bytes = ALQI_VIEW_BLOCK_ROWS * sizeof *from->promoted;
+    struct ends *e = malloc(sizeof *e);
+
+    if (e == NULL || !alqi_view_table_add(&b->ends, &e)) {
+        free(e);
+        return false;
+    }
+    *e = *from;
+    if (from->promoted == NULL)
+        return true;
+    e->promoted = malloc(n_bytes);
+    if (e->promoted != NULL)
+        memcpy(e->promoted, from->promoted, n_bytes);
+    return e->promoted != NULL;
+}
+
+/* Gives the copy tables of its own. */
+static bool
+tables_copy(struct alqi_view_build *to, const struct alqi_view_build *from)
+{
+    bool ok = true;
+
+    for (int i = 0; i < ALQI_VIEW_N_SECTIONS; i++) {
+        const struct alqi_view_table *t = &from->sections[i];
+
+        to->sections[i] = (struct alqi_view_table){.each_bytes = t->each_bytes};
+        ok = ok && (t->n == 0 || alqi_view_table_append(&to->sections[i],
+                                                        t->rows, t->n));
+    }
+    to->ends = (struct alqi_view_table){.each_bytes = from->ends.each_bytes};
+    for (uint32_t i = 0; ok && i < from->ends.n; i++)
+        ok = ends_copy(to, ends_of(from, i));
+    return ok;
+}
+
+struct alqi_view_build *
+alqi_view_build_copy(const struct alqi_view_build *from,
+                     alqi_view_write_fn *write, void *arg)
+{
+    struct alqi_view_build *b = malloc(sizeof *b);
+
+    if (b == NULL)
+        return NULL;
+    *b = *from;
+    b->write = write;
+    b->write_arg = arg;
+    if (tables_copy(b, from))
+        return b;
+    alqi_view_build_drop(b);
+    return NULL;
+}
+
 /* Writes bytes. They are counted even after a failure, so that places stay
  * consistent. */
 static void

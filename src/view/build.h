@@ -18,6 +18,12 @@ struct alqi_view_build;
 struct alqi_view_build *alqi_view_build_new(alqi_view_write_fn *write,
                                             void *arg);
 void alqi_view_build_drop(struct alqi_view_build *build);
+/* Another one of the same state: both can go on and be finished. The bytes that
+ * this one has written are the caller's to write in front of the other's. NULL:
+ * no memory. */
+struct alqi_view_build *
+alqi_view_build_copy(const struct alqi_view_build *build,
+                     alqi_view_write_fn *write, void *arg);
 
 /* ---- names: each call returns a number, in order from 0 on --------------- */
 

@@ -23,21 +23,25 @@ alqi_view_set_new(void)
     return NULL;
 }
 
+/* Frees the index and what answers have kept of it. */
+static void
+trace_close(struct alqi_view_trace *t)
+{
+    for (int k = 0; k < ALQI_VIEW_SCANS_KEPT; k++)
+        alqi_view_scan_free(&t->scans[k]);
+    for (int k = 0; k < ALQI_VIEW_SHAPES_KEPT; k++)
+        alqi_view_shape_free(&t->shapes[k]);
+    free(t->levels.bytes);
+    alqi_view_index_close(&t->index);
+}
+
 void
 alqi_view_set_drop(struct alqi_view_set *set)
 {
     if (set == NULL)
         return;
-    for (uint32_t i = 0; i < set->n_traces; i++) {
-        struct alqi_view_trace *t = &set->traces[i];
-
-        for (int k = 0; k < ALQI_VIEW_SCANS_KEPT; k++)
-            alqi_view_scan_free(&t->scans[k]);
-        for (int k = 0; k < ALQI_VIEW_SHAPES_KEPT; k++)
-            alqi_view_shape_free(&t->shapes[k]);
-        free(t->levels.bytes);
-        alqi_view_index_close(&t->index);
-    }
+    for (uint32_t i = 0; i < set->n_traces; i++)
+        trace_close(&set->traces[i]);
     free(set->traces);
     free(set);
 }
@@ -57,6 +61,22 @@ alqi_view_set_add(struct alqi_view_set *set, const void *bytes, size_t n_bytes)
     else
         alqi_view_index_close(&t->index);
     return error;
+}
+
+const char *
+alqi_view_set_renew(struct alqi_view_set *set, uint32_t trace,
+                    const void *bytes, size_t n_bytes)
+{
+    struct alqi_view_trace fresh = {.n_asked = 0};
+    const char *error = alqi_view_index_open(&fresh.index, bytes, n_bytes);
+
+    if (error != NULL) {
+        alqi_view_index_close(&fresh.index);
+        return error;
+    }
+    trace_close(&set->traces[trace]);
+    set->traces[trace] = fresh;
+    return NULL;
 }
 
 void

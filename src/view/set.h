@@ -61,6 +61,10 @@ void alqi_view_set_drop(struct alqi_view_set *set);
  * caller's (index.h).  NULL, or what is wrong with them. */
 const char *alqi_view_set_add(struct alqi_view_set *set, const void *bytes,
                               size_t n_bytes);
+/* The trace has a new index, and what was kept of the old one is forgotten. The
+ * old bytes are the caller's to free. What is wrong: the trace is as it was. */
+const char *alqi_view_set_renew(struct alqi_view_set *set, uint32_t trace,
+                                const void *bytes, size_t n_bytes);
 /* Without it there is no answer about source files. */
 void alqi_view_set_lines(struct alqi_view_set *set, alqi_view_lines_fn *lines,
                          void *arg);

@@ -867,6 +867,8 @@ alqi_cli_analysis_picture(struct alqi_cli_analysis *a,
         epochs_renumber(a);
     *out = *a;
     out->is_picture = true;
+    if (watch_of(a) != NULL)
+        out->options.watch = watch_of(a)->pictured(watch_of(a)->arg);
     out->sites = copy(a->sites, a->n_sites, sizeof *a->sites);
     out->site_of_node =
         copy(a->site_of_node, a->n_site_of_node, sizeof *a->site_of_node);

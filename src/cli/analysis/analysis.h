@@ -94,6 +94,8 @@ struct alqi_cli_watch {
     void (*peak)(void *arg, unsigned colours);
     /* the process had so many resident bytes */
     void (*resident)(void *arg, uint64_t us, uint64_t bytes);
+    /* A snapshot begins: the watch that observes its end, or NULL. */
+    const struct alqi_cli_watch *(*pictured)(void *arg);
 };
 
 /* What a caller asks for. All zeros is a plain analysis. */

@@ -7,6 +7,11 @@
  * Rows are numbered as blocks are born, and so are the blocks of most traces:
  * only ids that differ from first_id + row are looked up in a table.
  *
+ * A snapshot of an analysis that runs has an index of its own: what was written
+ * so far, and a copy of the builder, which is finished in the place of this one
+ * (pictured). Names are entered here, in the order of their first use.
+ * .inv.numbers  A function or a node has the same number in each snapshot.
+ *
  * A trace may be thinned: a block is then taken or not by its id, the same
  * ones each time. A block that is not taken has no row. Where it links a chain
  * of realloc, it has a ghost's number instead, beyond NO_ROW. */
@@ -91,6 +96,19 @@ struct alqi_cli_view_indexer {
     struct alqi_base_intern functions;
     /* parent, function, line; row i is node i + 1 */
     struct alqi_base_intern nodes;
+    /* by node of the analysis: node of the index; 0: not entered, or the root */
+    uint32_t *node_of_node;
+    uint32_t n_node_of_node;
+
+    /* for the index of a snapshot; else NULL */
+    FILE *picture_out;
+    /* of the snapshot that is made: shares all but builder and names of texts
+     * with this one; NULL: none */
+    struct alqi_cli_view_indexer *picture;
+    /* it is one: links of chains stay */
+    bool is_picture;
+    /* given to the analysis; arg is this indexer */
+    struct alqi_cli_watch watch;
 };
 
 /* ---- rows ---------------------------------------------------------------- */
@@ -302,7 +320,7 @@ moved(void *arg, uint64_t to)
 }
 
 /* Sets the life of the whole chain, from its last block back. Links are
- * forgotten on the way. */
+ * forgotten on the way, but for a snapshot's. */
 static void
 chain(void *arg, uint64_t id, double life_us)
 {
@@ -311,7 +329,9 @@ chain(void *arg, uint64_t id, double life_us)
     uint64_t older;
 
     for (;;) {
-        bool has_older = alqi_base_map_take(&x->older_row, row, &older);
+        bool has_older = x->is_picture
+                             ? alqi_base_map_get(&x->older_row, row, &older)
+                             : alqi_base_map_take(&x->older_row, row, &older);
 
         alqi_view_build_chain(x->build, row_built(row), (uint64_t)life_us);
         if (!has_older)
@@ -441,42 +461,53 @@ is_suppressed(struct alqi_cli_view_indexer *x, uint32_t node)
            alqi_cli_suppress_of(x->a, &x->a->sites[site - 1]) != NULL;
 }
 
-/* Writes functions, nodes and stacks. The analysis has a node for each
- * address, the index one for each frame, inlined ones included. */
+/* The index's node of an analysis's: that of the last of its frames, whose
+ * parent's is known. */
+static uint32_t
+node_enter(struct alqi_cli_view_indexer *x, const struct alqi_cli_node *node)
+{
+    uint32_t at = x->node_of_node[node->parent], n;
+    const struct alqi_cli_frame *frames =
+        alqi_cli_names_frames(x->a->names, x->a->reader, node->code, &n);
+
+    for (uint32_t i = 0; i < n; i++)
+        at = node_find(x, at, &frames[i]);
+    return at;
+}
+
+/* Enters the functions and nodes of the stacks so far, those that are there
+ * before keep their numbers (.inv.numbers). The analysis has a node for each
+ * address, the index one for each frame, inlined ones included. Text 0 is the
+ * empty one, function 0 that of the empty stack. */
 static void
-stacks_put(struct alqi_cli_view_indexer *x)
+names_put(struct alqi_cli_view_indexer *x)
 {
     struct alqi_cli_frame none = {0};
     uint32_t n = x->a->stacks.n_nodes;
-    uint32_t *nodes = alqi_cli_realloc(NULL, (size_t)n + 1, sizeof *nodes);
     bool *is_used = nodes_used(x, n);
 
+    text_of(x, ALQI_CLI_NO_NAME);
     none.function = alqi_cli_names_intern(x->a->names, "[no stack]");
     none.module = none.function;
-    function_find(x, &none); /* number 0, that of the empty stack */
-    nodes[0] = 0;
-    for (uint32_t i = 1; i < n; i++) {
-        const struct alqi_cli_node *node = &x->a->stacks.nodes[i];
-        const struct alqi_cli_frame *frames;
-        uint32_t k;
+    function_find(x, &none);
+    x->node_of_node = alqi_cli_widen(x->node_of_node, &x->n_node_of_node, n,
+                                     sizeof *x->node_of_node);
+    for (uint32_t i = 1; i < n; i++)
+        if (is_used[i] && x->node_of_node[i] == 0)
+            x->node_of_node[i] = node_enter(x, &x->a->stacks.nodes[i]);
+    free(is_used);
+}
 
-        if (!is_used[i])
-            continue;
-        frames =
-            alqi_cli_names_frames(x->a->names, x->a->reader, node->code, &k);
-        nodes[i] = nodes[node->parent];
-        for (uint32_t f = 0; f < k; f++)
-            nodes[i] = node_find(x, nodes[i], &frames[f]);
-    }
+static void
+stacks_put(struct alqi_cli_view_indexer *x)
+{
     for (uint32_t i = 0; i < x->n_stacks; i++) {
         struct alqi_view_stack stack = x->stacks[i];
 
         stack.is_suppressed = is_suppressed(x, stack.node);
-        stack.node = nodes[stack.node];
+        stack.node = x->node_of_node[stack.node];
         alqi_view_build_stack(x->build, &stack);
     }
-    free(is_used);
-    free(nodes);
 }
 
 /* Writes the threads that the trace has mentioned. */
@@ -565,18 +596,19 @@ resident_put(struct alqi_cli_view_indexer *x)
 
 /* The index's header. */
 static struct alqi_view_meta
-meta_of(struct alqi_cli_view_indexer *x, const char *name, const char *damage)
+meta_of(struct alqi_cli_view_indexer *x,
+        const struct alqi_cli_view_label *label)
 {
     const struct alqi_cli_analysis *a = x->a;
 
     return (struct alqi_view_meta){
-        .name = text_new(x, name),
+        .name = text_new(x, label->name),
         .program = text_new(x, a->info->executable),
         .command = text_of(x, a->notes.cmdline),
         .host = text_new(x, a->info->host),
         .context = text_new(x, a->info->context),
         .ended = text_of(x, a->notes.ended),
-        .damage = text_new(x, damage),
+        .damage = text_new(x, label->damage),
         .pid = a->info->pid,
         .start_us = a->info->start_us,
         .end_us = a->end_us,
@@ -605,6 +637,8 @@ put(void *arg, const void *bytes, size_t n)
     return fwrite(bytes, 1, n, arg) == n;
 }
 
+static const struct alqi_cli_watch *pictured(void *arg);
+
 struct alqi_cli_view_indexer *
 alqi_cli_view_indexer_new(struct alqi_cli_analysis *analysis, FILE *out,
                           struct alqi_cli_watch *watch)
@@ -620,7 +654,7 @@ alqi_cli_view_indexer_new(struct alqi_cli_analysis *analysis, FILE *out,
     x->build = alqi_view_build_new(put, out);
     if (x->build == NULL)
         alqi_cli_die("out of memory for the index");
-    *watch = (struct alqi_cli_watch){
+    x->watch = (struct alqi_cli_watch){
         .arg = x,
         .born = born,
         .promoted = promoted,
@@ -631,7 +665,9 @@ alqi_cli_view_indexer_new(struct alqi_cli_analysis *analysis, FILE *out,
         .gone = gone,
         .peak = peak,
         .resident = resident,
+        .pictured = pictured,
     };
+    *watch = x->watch;
     return x;
 }
 
@@ -663,29 +699,35 @@ alqi_cli_view_indexer_drop(struct alqi_cli_view_indexer *x)
     alqi_base_intern_clear(&x->nodes);
     free(x->stack_of_node);
     free(x->stacks);
+    free(x->node_of_node);
     free(x->text_of_name);
     free(x);
 }
 
-/* Text 0 must be the empty one, so it is entered first. */
-const char *
-alqi_cli_view_indexer_finish(struct alqi_cli_view_indexer *x,
-                             struct alqi_cli_input *input, const char *name,
-                             const unsigned char *key)
+/* All that is not entered while the trace is read. */
+static const char *
+tables_put(struct alqi_cli_view_indexer *x,
+           const struct alqi_cli_view_label *label)
 {
-    const char *damage = alqi_cli_input_damage(input);
     struct alqi_view_meta meta;
 
-    text_of(x, ALQI_CLI_NO_NAME);
     stacks_put(x);
     threads_put(x);
     resident_put(x);
-    alqi_cli_remarks(x->a, damage, note_put, x);
+    alqi_cli_remarks(x->a, label->damage, note_put, x);
     flaw_put(x);
     suppressed_put(x);
-    warnings_put(x, alqi_cli_input_n_warnings(input));
-    meta = meta_of(x, name, damage);
-    return alqi_view_build_finish(x->build, &meta, key);
+    warnings_put(x, label->n_warnings);
+    meta = meta_of(x, label);
+    return alqi_view_build_finish(x->build, &meta, label->key);
+}
+
+const char *
+alqi_cli_view_indexer_finish(struct alqi_cli_view_indexer *x,
+                             const struct alqi_cli_view_label *label)
+{
+    names_put(x);
+    return tables_put(x, label);
 }
 
 uint32_t
@@ -693,6 +735,14 @@ alqi_cli_view_indexer_node(const struct alqi_cli_view_indexer *x,
                            uint32_t stack)
 {
     return x->stacks[stack].node;
+}
+
+void
+alqi_cli_view_label_take(struct alqi_cli_view_label *label,
+                         struct alqi_cli_input *input)
+{
+    label->damage = alqi_cli_input_damage(input);
+    label->n_warnings = alqi_cli_input_n_warnings(input);
 }
 
 const char *
@@ -705,11 +755,13 @@ alqi_cli_view_index_write(struct alqi_cli_input *input, const char *name,
     struct alqi_cli_view_indexer *x = alqi_cli_view_indexer_new(a, out, &watch);
     struct alqi_cli_analysis_options options = {.watch = &watch,
                                                 .suppress = suppress};
+    struct alqi_cli_view_label label = {.name = name, .key = key};
     const char *error;
 
     x->has_suppressed = suppress != NULL;
     alqi_cli_analysis_run(a, input, &options);
-    error = alqi_cli_view_indexer_finish(x, input, name, key);
+    alqi_cli_view_label_take(&label, input);
+    error = alqi_cli_view_indexer_finish(x, &label);
     if (suppress != NULL)
         alqi_cli_suppress_forget(suppress);
     alqi_cli_view_indexer_drop(x);
@@ -720,7 +772,59 @@ alqi_cli_view_index_write(struct alqi_cli_input *input, const char *name,
     return error;
 }
 
+/* ---- snapshots ----------------------------------------------------------- */
+
+static void
+picture_drop(struct alqi_cli_view_indexer *x)
+{
+    if (x->picture == NULL)
+        return;
+    alqi_view_build_drop(x->picture->build);
+    free(x->picture->text_of_name);
+    free(x->picture);
+    x->picture = NULL;
+}
+
+/* Call of the watch: the analysis is about to end what it has, in a copy of
+ * itself. Nobody observes that unless an index is wanted. */
+static const struct alqi_cli_watch *
+pictured(void *arg)
+{
+    struct alqi_cli_view_indexer *x = arg, *y;
+    size_t n_bytes;
+
+    if (x->picture_out == NULL)
+        return NULL;
+    names_put(x);
+    n_bytes = x->n_text_of_name * sizeof *x->text_of_name;
+    y = x->picture = alqi_cli_realloc(NULL, 1, sizeof *y);
+    *y = *x;
+    y->is_picture = true;
+    y->picture = NULL;
+    y->watch.arg = y;
+    y->text_of_name = alqi_cli_realloc(NULL, n_bytes, 1);
+    memcpy(y->text_of_name, x->text_of_name, n_bytes);
+    y->build = alqi_view_build_copy(x->build, put, x->picture_out);
+    if (y->build == NULL)
+        alqi_cli_die("out of memory for the index");
+    return &y->watch;
+}
+
+/* Finishes the copy. A trace that goes on has no end yet, which is no flaw. */
+static const char *
+picture_put(struct alqi_cli_view_indexer *x, struct alqi_cli_analysis *picture,
+            const struct alqi_cli_view_label *label)
+{
+    if (picture->notes.ended == ALQI_CLI_NO_NAME)
+        picture->notes.ended = alqi_cli_names_intern(picture->names, "running");
+    x->picture->a = picture;
+    return tables_put(x->picture, label);
+}
+
 /* ---- in memory ----------------------------------------------------------- */
+
+/* An index that is never stored has no key. */
+static const unsigned char no_key[ALQI_VIEW_KEY_BYTES];
 
 void
 alqi_cli_rows_begin(struct alqi_cli_rows *r, struct alqi_cli_analysis *analysis,
@@ -737,15 +841,43 @@ alqi_cli_rows_begin(struct alqi_cli_rows *r, struct alqi_cli_analysis *analysis,
 const char *
 alqi_cli_rows_end(struct alqi_cli_rows *r, struct alqi_cli_input *input)
 {
-    static const unsigned char key[ALQI_VIEW_KEY_BYTES];
-    const char *error =
-        alqi_cli_view_indexer_finish(r->indexer, input, "", key);
+    struct alqi_cli_view_label label = {.name = "", .key = no_key};
+    const char *error;
 
+    alqi_cli_view_label_take(&label, input);
+    error = alqi_cli_view_indexer_finish(r->indexer, &label);
     if (error == NULL && fflush(r->out) != 0)
         error = strerror(errno);
     return error != NULL
                ? error
                : alqi_view_index_open(&r->index, r->bytes, r->n_bytes);
+}
+
+const char *
+alqi_cli_rows_picture(struct alqi_cli_rows *r, const char *name,
+                      const char *damage, char **bytes, size_t *n_bytes)
+{
+    struct alqi_cli_view_label label = {name, no_key, damage, 0};
+    struct alqi_cli_analysis *picture =
+        alqi_cli_realloc(NULL, 1, sizeof *picture);
+    struct alqi_cli_view_indexer *x = r->indexer;
+    const char *error = "there is no memory for the index";
+
+    x->picture_out = alqi_cli_memory_open(bytes, n_bytes);
+    if (x->picture_out == NULL)
+        alqi_cli_die("out of memory for the index");
+    alqi_cli_analysis_picture(x->a, picture);
+    if (fflush(r->out) == 0 && put(x->picture_out, r->bytes, r->n_bytes))
+        error = picture_put(x, picture, &label);
+    picture_drop(x);
+    alqi_cli_analysis_picture_free(picture);
+    free(picture);
+    if (fclose(x->picture_out) != 0 && error == NULL)
+        error = "there is no memory for the index";
+    x->picture_out = NULL;
+    if (error != NULL)
+        free(*bytes);
+    return error;
 }
 
 void

@@ -35,11 +35,22 @@ void alqi_cli_view_indexer_thin(struct alqi_cli_view_indexer *indexer,
                                 double share);
 /* Blocks met so far, taken or not. */
 uint64_t alqi_cli_view_indexer_met(const struct alqi_cli_view_indexer *indexer);
+/* What an index says of its trace beside the events. */
+struct alqi_cli_view_label {
+    const char *name;         /* as it is displayed */
+    const unsigned char *key; /* identifies it */
+    const char *damage;       /* "", or why the rest was not read */
+    uint64_t n_warnings;      /* of the reader */
+};
+
+/* Damage and warnings as an input that was read has them. */
+void alqi_cli_view_label_take(struct alqi_cli_view_label *label,
+                              struct alqi_cli_input *input);
+
 /* When all is read; NULL, or what went wrong. */
-const char *alqi_cli_view_indexer_finish(struct alqi_cli_view_indexer *indexer,
-                                         struct alqi_cli_input *input,
-                                         const char *name,
-                                         const unsigned char *key);
+const char *
+alqi_cli_view_indexer_finish(struct alqi_cli_view_indexer *indexer,
+                             const struct alqi_cli_view_label *label);
 /* The node in the analysis of a stack of the index. */
 uint32_t alqi_cli_view_indexer_node(const struct alqi_cli_view_indexer *indexer,
                                     uint32_t stack);
@@ -71,5 +82,12 @@ void alqi_cli_rows_begin(struct alqi_cli_rows *rows,
 const char *alqi_cli_rows_end(struct alqi_cli_rows *rows,
                               struct alqi_cli_input *input);
 void alqi_cli_rows_free(struct alqi_cli_rows *rows);
+
+/* The index of a snapshot of the running analysis that these rows observe, in
+ * *bytes, which the caller frees; name and damage as a label has them. Functions have the same numbers in each.
+ * NULL, or what went wrong: then there is nothing to free. */
+const char *alqi_cli_rows_picture(struct alqi_cli_rows *rows, const char *name,
+                                  const char *damage, char **bytes,
+                                  size_t *n_bytes);
 
 #endif

@@ -75,9 +75,12 @@ finish(struct alqi_cli_page_index *p, struct alqi_cli_input *input)
 {
     static const unsigned char no_key[ALQI_VIEW_KEY_BYTES];
     const char *path = alqi_cli_input_name(input);
-    const char *error = alqi_cli_view_indexer_finish(
-        p->indexer, input, alqi_base_file_name(path), no_key);
+    struct alqi_cli_view_label label = {.name = alqi_base_file_name(path),
+                                        .key = no_key};
+    const char *error;
 
+    alqi_cli_view_label_take(&label, input);
+    error = alqi_cli_view_indexer_finish(p->indexer, &label);
     if (error == NULL && fflush(p->file) != 0)
         error = strerror(errno);
     if (error == NULL)

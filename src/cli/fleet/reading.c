@@ -131,7 +131,7 @@ read_anew(struct alqi_cli_reading *r, const struct alqi_cli_reading_file *now)
     int rc;
 
     if (strcmp(r->path, "-") != 0)
-        follow = alqi_cli_follow_open(r->path, r->pid, why, sizeof why);
+        follow = alqi_cli_follow_open(r->path, r->pid, false, why, sizeof why);
     if (follow == NULL && r->follow == NULL) {
         rc = read_once(r);
         if (rc < 0)

@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_name.h"
+#include "cli/analysis/view_index.h"
 #include "cli/tool/cli.h"
 #include "cli/convert/convert.h"
 #include "cli/live/follow.h"
@@ -46,6 +48,9 @@ struct alqi_cli_follow {
     struct alqi_cli_analysis analysis;
     /* is_over: nothing more will be read */
     bool has_analysis, is_over;
+    /* rows are valid while has_analysis, if the caller wants an index */
+    bool is_indexed;
+    struct alqi_cli_rows rows;
     const char *failed;    /* NULL, or why it ends */
     char damage[300];      /* "" or why nothing more is read */
     bool is_raw, is_exact; /* of a recording */
@@ -199,13 +204,14 @@ warning_pass(void *arg, uint64_t offset_bytes, const char *text)
 static bool
 analysis_open(struct alqi_cli_follow *f)
 {
-    static const struct alqi_cli_analysis_options options = {.watch = NULL};
-
+    struct alqi_cli_analysis_options options = {.watch = NULL};
     alqi_ctf_read_fn *read =
         f->is_raw || f->rewriting != NULL ? packets_read : file_read;
 
     if (alqi_ctf_reader_open(read, f, warning_pass, NULL, &f->reader) != ALQ_OK)
         return false;
+    if (f->is_indexed)
+        alqi_cli_rows_begin(&f->rows, &f->analysis, &options);
     alqi_cli_analysis_begin(&f->analysis, f->reader, &options);
     f->has_analysis = true;
     return true;
@@ -217,6 +223,7 @@ analysis_close(struct alqi_cli_follow *f)
 {
     if (f->has_analysis)
         alqi_cli_analysis_free(&f->analysis);
+    alqi_cli_rows_free(&f->rows);
     f->has_analysis = false;
     alqi_ctf_reader_drop(f->reader);
     f->reader = NULL;
@@ -482,12 +489,14 @@ open_any(struct alqi_cli_follow *f, char *why, size_t n_why)
 
 /* NULL with a reason; a file that is too short yet is no trace, either. */
 struct alqi_cli_follow *
-alqi_cli_follow_open(const char *path, pid_t pid, char *why, size_t n_why)
+alqi_cli_follow_open(const char *path, pid_t pid, bool is_indexed, char *why,
+                     size_t n_why)
 {
     struct alqi_cli_follow *f = alqi_cli_zeros(1, sizeof *f);
 
     f->path = strdup(path);
     f->pid = pid;
+    f->is_indexed = is_indexed;
     f->fd = -1;
     if (f->path != NULL && open_any(f, why, n_why))
         return f;
@@ -532,6 +541,13 @@ struct alqi_cli_analysis *
 alqi_cli_follow_analysis(struct alqi_cli_follow *f)
 {
     return &f->analysis;
+}
+
+const char *
+alqi_cli_follow_index(struct alqi_cli_follow *f, char **bytes, size_t *n_bytes)
+{
+    return alqi_cli_rows_picture(&f->rows, alqi_base_file_name(f->path),
+                                 f->damage, bytes, n_bytes);
 }
 
 const char *

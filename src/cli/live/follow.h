@@ -22,9 +22,11 @@ enum alqi_cli_follow_state {
 };
 
 /* pid: the process that writes it, as it is known here; 0: as the file says.
- * NULL when it is neither a recording nor a trace; then why says so. */
+ * is_indexed: alqi_cli_follow_index() will be called. NULL when it is neither a
+ * recording nor a trace; then why says so. */
 struct alqi_cli_follow *alqi_cli_follow_open(const char *path, pid_t pid,
-                                             char *why, size_t n_why);
+                                             bool is_indexed, char *why,
+                                             size_t n_why);
 void alqi_cli_follow_drop(struct alqi_cli_follow *follow);
 
 /* Reads what there is, for budget_us at most, or a little longer. */
@@ -34,6 +36,11 @@ enum alqi_cli_follow_state alqi_cli_follow_read(struct alqi_cli_follow *follow,
 /* What has been read so far.  Not to be kept over a read: it may be another. */
 struct alqi_cli_analysis *
 alqi_cli_follow_analysis(struct alqi_cli_follow *follow);
+
+/* An index (view/index.h) of what has been read so far, as alqi_cli_rows_picture
+ * gives it. */
+const char *alqi_cli_follow_index(struct alqi_cli_follow *follow, char **bytes,
+                                  size_t *n_bytes);
 
 /* "" or why nothing more is read of it, though there is more. */
 const char *alqi_cli_follow_damage(const struct alqi_cli_follow *follow);

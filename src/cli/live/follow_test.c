@@ -21,8 +21,10 @@
 #include "base/test_seed.h"
 #include "cli/tool/cli.h"
 #include "cli/live/follow.h"
+#include "cli/analysis/view_index.h"
 #include "cli/read/input.h"
 #include "cli/tool/proc.h"
+#include "view/answer.h"
 #include "wire/raw.h"
 
 enum { ENOUGH_US = 1 << 30, N_SUMS = 7 };
@@ -130,7 +132,60 @@ warning_pass(void *arg, uint64_t offset_bytes, const char *text)
     (void)text;
 }
 
-/* The file as it is now, by one pass; then by the picture, twice. */
+/* Answers of the page that together have every column of an index. */
+static const char *const questions[][2] = {
+    {"timeline", "n=100"},       {"tree", "live=peak&min=0"},
+    {"tree", "live=end&min=0"},  {"sites", "group=line"},
+    {"functions", "freed=.."},   {"heat", ""},
+    {"samples", "limit=1000"},   {"samples", "limit=1000&order=life"},
+};
+
+/* The answer, to be freed. */
+static char *
+answer_of(struct alqi_view_set *set, size_t question)
+{
+    struct alqi_view_json json = {0};
+    char *text;
+
+    assert_int_equal(alqi_view_answer(set, questions[question][0],
+                                      questions[question][1], &json),
+                     200);
+    text = strndup(json.text, json.n);
+    free(json.text);
+    return text;
+}
+
+/* Whether a page over the file as it is followed answers as one over the whole
+ * of it does. Function numbers are in the answers. */
+static void
+indexes_compare(struct alqi_cli_follow *f, struct alqi_cli_input *in)
+{
+    static const unsigned char key[ALQI_VIEW_KEY_BYTES];
+    char *followed = NULL, *whole = NULL;
+    size_t n_followed = 0, n_whole = 0;
+    struct alqi_view_set *sets[] = {alqi_view_set_new(), alqi_view_set_new()};
+    FILE *out = open_memstream(&whole, &n_whole);
+
+    assert_null(alqi_cli_view_index_write(in, "", key, out));
+    assert_null(alqi_cli_follow_index(f, &followed, &n_followed));
+    assert_null(alqi_view_set_add(sets[0], whole, n_whole));
+    assert_null(alqi_view_set_add(sets[1], followed, n_followed));
+    for (size_t q = 0; q < ALQI_COUNT_OF(questions); q++) {
+        char *expected = answer_of(sets[0], q), *got = answer_of(sets[1], q);
+
+        assert_string_equal(got, expected);
+        free(expected);
+        free(got);
+    }
+    alqi_view_set_drop(sets[0]);
+    alqi_view_set_drop(sets[1]);
+    fclose(out);
+    free(whole);
+    free(followed);
+}
+
+/* The file as it is now, by one pass; then by the picture, twice; then their
+ * indexes, which hold samples. */
 static void
 compare(struct alqi_cli_follow *f, bool has_samples)
 {
@@ -147,6 +202,11 @@ compare(struct alqi_cli_follow *f, bool has_samples)
         alqi_cli_analysis_picture_free(&picture);
     }
     alqi_cli_analysis_free(&whole);
+    alqi_cli_input_drop(in);
+    assert_int_equal(alqi_cli_input_open(file_name(), warning_pass, NULL, &in),
+                     -1);
+    if (has_samples)
+        indexes_compare(f, in);
     alqi_cli_input_drop(in);
 }
 
@@ -253,7 +313,8 @@ follow_trace(const char *context)
         assert_int_equal(write(fd, bytes.at + at, n), (ssize_t)n);
         at += n;
         if (f == NULL)
-            f = alqi_cli_follow_open(file_name(), 0, why, sizeof why);
+            f = alqi_cli_follow_open(file_name(), 0, true, why,
+                                     sizeof why);
         assert_non_null(f);
         assert_int_equal(alqi_cli_follow_read(f, ENOUGH_US),
                          ALQI_CLI_FOLLOW_LEVEL);
@@ -299,7 +360,7 @@ slices_come_to_the_end(void **state)
     (void)state;
     trace_make(&bytes, "");
     assert_int_equal(write(fd, bytes.at, bytes.n), (ssize_t)bytes.n);
-    f = alqi_cli_follow_open(file_name(), 0, why, sizeof why);
+    f = alqi_cli_follow_open(file_name(), 0, true, why, sizeof why);
     assert_non_null(f);
     while (alqi_cli_follow_read(f, 0) == ALQI_CLI_FOLLOW_BEHIND) {
         assert_true(alqi_cli_follow_progress(f) <= 1);
@@ -326,13 +387,13 @@ damage_is_told(void **state)
     trace_make(&bytes, "");
     memset(bytes.at + bytes.n / 2, 0xA5, 40000); /* more than a packet has */
     assert_int_equal(write(fd, bytes.at, bytes.n), (ssize_t)bytes.n);
-    f = alqi_cli_follow_open(file_name(), 0, why, sizeof why);
+    f = alqi_cli_follow_open(file_name(), 0, true, why, sizeof why);
     assert_non_null(f);
     assert_int_equal(alqi_cli_follow_read(f, ENOUGH_US), ALQI_CLI_FOLLOW_OVER);
     assert_string_not_equal(alqi_cli_follow_damage(f), "");
     alqi_cli_follow_drop(f);
     assert_int_equal(ftruncate(fd, 10), 0);
-    assert_null(alqi_cli_follow_open(file_name(), 0, why, sizeof why));
+    assert_null(alqi_cli_follow_open(file_name(), 0, true, why, sizeof why));
     assert_non_null(strstr(why, "not a readable trace"));
     free(bytes.at);
     close(fd);
@@ -571,7 +632,7 @@ a_recording_is_followed(void **state)
 
     (void)state;
     recording_make(&r, writer);
-    f = alqi_cli_follow_open(file_name(), 0, why, sizeof why);
+    f = alqi_cli_follow_open(file_name(), 0, true, why, sizeof why);
     assert_non_null(f);
     for (unsigned round = 0; round < 300; round++) {
         for (unsigned n = (unsigned)(rng() % 1000); n > 0; n--)
@@ -605,7 +666,7 @@ a_finer_rate_changes_no_estimate(void **state)
 
     (void)state;
     recording_make(&r, writer);
-    f = alqi_cli_follow_open(file_name(), writer, why, sizeof why);
+    f = alqi_cli_follow_open(file_name(), writer, true, why, sizeof why);
     assert_non_null(f);
     for (unsigned round = 0; round < 20; round++) {
         r.rate = 0.01 * (1 + round);
