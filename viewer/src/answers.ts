@@ -66,6 +66,28 @@ export interface Info {
     version: string;
 }
 
+/* A heap of a process that runs. */
+export interface LivePart {
+    trace: number | null; /* null: nothing is recorded yet */
+    pid: number;
+    command: string;
+    state: string; /* sampling, exact, starting, stopped, off; "": unknown */
+    interval_bytes: number; /* between samples; 0: unknown */
+    dropped: number; /* samples */
+    lost: number; /* frees */
+    trouble: string;
+    is_heap: boolean;
+    has_control: boolean; /* it can be told to start and to stop */
+    is_gone: boolean;
+    is_behind: boolean; /* more is recorded than the trace has */
+}
+
+export interface Live {
+    generation: number; /* of the traces */
+    took_us: number; /* to renew them */
+    parts: LivePart[]; /* none: no process is watched */
+}
+
 export interface Timeline {
     step_us: number;
     all: number[];

@@ -12,6 +12,7 @@ import { HeatView } from "./heat";
 import { Help } from "./help";
 import { HotView } from "./hot";
 import { onKey } from "./keys";
+import { LiveBar } from "./live";
 import { FunctionName, placeOf } from "./parts";
 import { SamplesView } from "./samples";
 import { actionsFor, picked } from "./selection";
@@ -113,7 +114,8 @@ export function App() {
         return () => removeEventListener("keydown", listener);
     }, [trace]);
     if (error !== undefined)
-        return <main><p class="error" role="alert">{error}</p></main>;
+        return <><LiveBar />
+            <main><p class="error" role="alert">{error}</p></main></>;
     if (!info || !trace)
         return <main><p class="wait" role="status">Reading…</p></main>;
     return <>
@@ -122,6 +124,7 @@ export function App() {
             document.getElementById("main")?.focus();
         }}>Skip to the view</a></nav>
         <Top params={params} info={info} trace={trace} />
+        <LiveBar />
         <Tabs params={params} />
         <main id="main" tabIndex={-1}>
             <View params={params} info={info} trace={trace} />

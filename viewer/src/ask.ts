@@ -1,10 +1,20 @@
 /* ask.ts -- questions to the engine: a server, or the same code in the page */
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Live } from "./answers";
+import { store } from "./store";
 
 export type Engine = (name: string, query: string) => Promise<unknown>;
 
-/* Answers do not change while the page is open. */
+/* Answers do not change while the page is open, unless the traces do: those of
+ * another generation are asked for anew. */
+const generation = store(0);
+
+export function renewAnswers() {
+    kept.clear();
+    generation.set(generation.get() + 1);
+}
+
 const KEPT = 64;
 const kept = new Map<string, Promise<unknown>>();
 
@@ -23,6 +33,14 @@ async function fromServer(name: string, query: string): Promise<unknown> {
     if (!response.ok)
         throw new Error(answer.error ?? `the server says ${response.status}`);
     return answer;
+}
+
+/* What is wished is posted; without a wish the process is looked at. */
+export async function askLive(wish?: string): Promise<Live> {
+    if (wish === undefined) return await fromServer("live", "") as Live;
+    const response = await fetch(`api/live?${wish}`, { method: "POST" });
+    if (!response.ok) throw new Error((await response.text()).trim());
+    return await response.json();
 }
 
 let engine: Engine = fromServer;
@@ -55,13 +73,16 @@ export interface Asked<T> {
     isWaiting: boolean;
 }
 
-/* What `run` promises, anew whenever the key is another; null asks nothing. */
+/* What `run` promises, anew whenever the key is another, and when the traces
+ * are, which nobody need wait for; null asks nothing. */
 export function useAsked<T>(key: string | null, run: () => Promise<T>):
     Asked<T> {
     const [state, set] = useState<Asked<T>>({
         answer: undefined, error: undefined, isWaiting: key !== null,
     });
     const latest = useRef(0);
+    const last = useRef<string | null>(null);
+    const of = generation.use();
 
     useEffect(() => {
         const number = ++latest.current;
@@ -72,12 +93,13 @@ export function useAsked<T>(key: string | null, run: () => Promise<T>):
             set({ answer: undefined, error: undefined, isWaiting: false });
             return;
         }
-        set((s) => ({ ...s, isWaiting: true }));
+        if (key !== last.current) set((s) => ({ ...s, isWaiting: true }));
+        last.current = key;
         run().then(
             (answer) => say({ answer, error: undefined, isWaiting: false }),
             (e: Error) => say({ answer: undefined, error: e.message,
                                 isWaiting: false }));
-    }, [key]);
+    }, [key, of]);
     return state;
 }
 

@@ -9,12 +9,14 @@ import "./app.css";
 import { App } from "./app";
 import { setEngine } from "./ask";
 import { carriedEngine, isCarried } from "./engine";
+import { begin as beginLive } from "./live";
 import { begin } from "./state";
 
 const start = () => {
     const place = document.getElementById("app") as HTMLElement;
     begin(place.dataset["filter"]);
     render(<App />, place);
+    beginLive();
 };
 
 function showApp() {

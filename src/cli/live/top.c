@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "cli/tool/cli.h"
-#include "cli/live/recorded.h"
 #include "cli/tool/text.h"
 #include "cli/live/top.h"
 
@@ -233,110 +232,14 @@ batch(struct command *c)
 
 /* ---- what is watched ----------------------------------------------------- */
 
-/* A new part, to be filled; pointers to others may have moved. */
-static struct alqi_cli_top_part *
-part_add(struct alqi_cli_top *top)
-{
-    top->parts =
-        alqi_cli_realloc(top->parts, top->n_parts + 1, sizeof *top->parts);
-    return &top->parts[top->n_parts++];
-}
-
-/* Names the processes that can be watched, one line each. */
-static void
-list_say(const struct alqi_cli_top_found *found, uint32_t n)
-{
-    alqi_cli_say("top: several can be watched; which one? Give -p PID:");
-    for (uint32_t i = 0; i < n; i++) {
-        struct alqi_cli_proc proc;
-
-        if ((i > 0 && found[i].pid == found[i - 1].pid) ||
-            !alqi_cli_proc_read(found[i].pid, &proc))
-            continue;
-        fprintf(stderr, "  %d  %s\n", (int)found[i].pid, proc.command);
-    }
-}
-
-/* The list is sorted by process: the first and the last tell. */
-static bool
-is_of_one(const struct alqi_cli_top_found *found, uint32_t n)
-{
-    return n > 0 && found[0].pid == found[n - 1].pid;
-}
-
-/* The path of the process's recording, quietly. False: there is none, or it is
- * not to be found. */
-static bool
-recording_find(const struct command *c, char *path, size_t n)
-{
-    char said[ALQI_CLI_TOP_TEXT_BYTES];
-    int rc;
-
-    alqi_cli_say_into(said, sizeof said);
-    rc = alqi_cli_recorded("top", c->target.pid, path, n);
-    alqi_cli_say_into(NULL, 0);
-    return rc < 0;
-}
-
-/* The process has no control socket. Its recording is followed if there is one,
- * or if one can be begun. -1, or the status to exit with. */
-static int
-part_find(struct command *c)
-{
-    struct alqi_cli_top_part *p = part_add(&c->top);
-    struct alqi_cli_proc proc;
-    char path[sizeof p->path];
-
-    alqi_cli_top_part_init(p, c->target.pid, NULL, false);
-    if (!alqi_cli_proc_read(c->target.pid, &proc))
-        return -1; /* the first look says so */
-    if (!recording_find(c, path, sizeof path) &&
-        (!alqi_cli_top_attach(c->target.pid) ||
-         !recording_find(c, path, sizeof path)))
-        return ALQI_CLI_FINDING;
-    alqi_cli_top_part_init_file(p, path);
-    p->pid = c->target.pid;
-    return -1;
-}
-
-/* -1 to go on, or the status to exit with. */
-static int
-parts_find(struct command *c)
-{
-    struct alqi_cli_top_found *found;
-    uint32_t n = alqi_cli_top_list(c->target.pid, &found);
-    int rc = -1;
-
-    if (n == 0 && c->target.pid == 0) {
-        alqi_cli_say("top: no running process can be watched: start a program "
-                     "with 'aliquot record --control', or name a recording");
-        rc = ALQI_CLI_FINDING;
-    } else if (c->is_batch && c->target.pid == 0 && !is_of_one(found, n)) {
-        list_say(found, n);
-        rc = ALQI_CLI_USAGE;
-    }
-    for (uint32_t i = 0; rc < 0 && i < n; i++)
-        alqi_cli_top_part_init(part_add(&c->top), found[i].pid, NULL,
-                               found[i].is_heap);
-    if (rc < 0 && n == 0)
-        rc = part_find(c);
-    free(found);
-    return rc;
-}
-
 /* A file, a socket by name, or what is found of a process. -1, or the
  * status. */
 static int
 parts_make(struct command *c)
 {
-    if (c->file != NULL) {
-        alqi_cli_top_part_init_file(part_add(&c->top), c->file);
-        return -1;
-    }
-    if (c->target.control == NULL)
-        return parts_find(c);
-    alqi_cli_top_part_init(part_add(&c->top), c->target.pid, c->target.control,
-                           false);
+    if (c->file == NULL)
+        return alqi_cli_top_watch(&c->top, &c->target, c->is_batch);
+    alqi_cli_top_part_init_file(alqi_cli_top_part_add(&c->top), c->file);
     return -1;
 }
 
@@ -355,15 +258,6 @@ first_look(struct command *c)
     else
         alqi_cli_say("top: there is no process %d", (int)p->pid);
     return c->file != NULL ? ALQI_CLI_UNREADABLE : ALQI_CLI_FINDING;
-}
-
-static void
-free_all(struct command *c)
-{
-    alqi_cli_top_tree_forget(&c->top);
-    for (uint32_t i = 0; i < c->top.n_parts; i++)
-        alqi_cli_top_part_free(&c->top.parts[i]);
-    free(c->top.parts);
 }
 
 /* Decides between screen and batch. Without a terminal one picture is printed,
@@ -407,7 +301,7 @@ alqi_cli_top(int argc, char **argv)
         rc = first_look(&c);
     if (rc < 0)
         rc = c.is_batch ? batch(&c) : alqi_cli_top_screen(&c.top);
-    free_all(&c);
-    alqi_cli_top_detach();
+    alqi_cli_top_tree_forget(&c.top);
+    alqi_cli_top_unwatch(&c.top);
     return rc;
 }

@@ -98,10 +98,11 @@ struct alqi_cli_top {
 
 /* ---- top_part.c ---------------------------------------------------------- */
 
-/* What of a process can be watched; nothing is said on failure but in
- * part->trouble. */
-void alqi_cli_top_part_init(struct alqi_cli_top_part *part, pid_t pid,
-                            const char *control, bool is_heap);
+/* What of a process can be watched, of those that the target is or has started;
+ * nothing is said on failure but in part->trouble. */
+void alqi_cli_top_part_init(struct alqi_cli_top_part *part,
+                            const struct alqi_cli_target *target, pid_t pid,
+                            bool is_heap);
 /* The same of a file. */
 void alqi_cli_top_part_init_file(struct alqi_cli_top_part *part,
                                  const char *path);
@@ -150,10 +151,22 @@ uint32_t alqi_cli_top_list(pid_t below, struct alqi_cli_top_found **found);
 
 /* ---- top_attach.c -------------------------------------------------------- */
 
-/* Records a process that has no profiler, until detach or the end of top.
- * False: the reason has been said. */
-bool alqi_cli_top_attach(pid_t pid);
+/* Records a process that has no profiler, until detach or the end of the
+ * command. False: the reason has been said. */
+bool alqi_cli_top_attach(const char *verb, pid_t pid);
 void alqi_cli_top_detach(void);
+
+/* ---- top_watch.c --------------------------------------------------------- */
+
+/* A new part, to be filled; pointers to others may have moved. */
+struct alqi_cli_top_part *alqi_cli_top_part_add(struct alqi_cli_top *top);
+/* Adds the parts of a process; is_of_one_wanted: of no more than one. -1, or
+ * the status to exit with, and the reason has been said. */
+int alqi_cli_top_watch(struct alqi_cli_top *top,
+                       const struct alqi_cli_target *target,
+                       bool is_of_one_wanted);
+/* Frees the parts; a process that was attached to runs as before. */
+void alqi_cli_top_unwatch(struct alqi_cli_top *top);
 
 /* ---- top_screen.c -------------------------------------------------------- */
 

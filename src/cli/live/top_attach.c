@@ -1,9 +1,9 @@
-/* top_attach.c -- top of a process that has no profiler
+/* top_attach.c -- top, or a page, of a process that has no profiler
  *
- *   none --attach--> a child attaches; top follows the recording
- *                    --detach, or top's end--> none
+ *   none --attach--> a child attaches; the command follows the recording
+ *                    --detach, or the command's end--> none
  *
- * The child ends the recording however top ends: the system sends it a signal
+ * The child ends the recording however the command ends: the system sends it a signal
  * then.  It leaves no file. */
 #include <dirent.h>
 #include <errno.h>
@@ -47,14 +47,14 @@ place_remove(const struct alqi_cli_attach_place *place)
 
 /* Records until SIGTERM, which is blocked. */
 static void
-record(struct alqi_cli_attach *attach, const sigset_t *term)
+record(const char *verb, struct alqi_cli_attach *attach, const sigset_t *term)
 {
     const struct alqi_cli_attach_settings settings = {
         .rate = ALQI_DEFAULT_RATE, .depth = ALQI_DEFAULT_DEPTH_FRAMES};
     struct alqi_cli_attach_place place;
     struct alqi_attach_told told;
 
-    if (!alqi_cli_attach_place_make("top", alqi_cli_attach_target_of(attach),
+    if (!alqi_cli_attach_place_make(verb, alqi_cli_attach_target_of(attach),
                                     &place))
         return;
     if (alqi_cli_attach_begin(attach, &settings, &place, &told)) {
@@ -66,13 +66,13 @@ record(struct alqi_cli_attach *attach, const sigset_t *term)
 }
 
 static void
-child(pid_t pid, int errors, pid_t parent)
+child(const char *verb, pid_t pid, int errors, pid_t parent)
 {
     struct alqi_cli_attach *attach;
     char preload[PATH_MAX];
     sigset_t term;
 
-    setpgid(0, 0); /* ^C is top's */
+    setpgid(0, 0); /* ^C is the command's */
     signal(SIGPIPE, SIG_IGN);
     sigemptyset(&term);
     sigaddset(&term, SIGTERM);
@@ -81,9 +81,9 @@ child(pid_t pid, int errors, pid_t parent)
     if (getppid() != parent || dup2(errors, STDERR_FILENO) < 0 ||
         !alqi_cli_preload_find(preload, sizeof preload))
         return;
-    attach = alqi_cli_attach_open("top", pid, preload);
+    attach = alqi_cli_attach_open(verb, pid, preload);
     if (attach != NULL)
-        record(attach, &term);
+        record(verb, attach, &term);
     alqi_cli_attach_drop(attach);
 }
 
@@ -105,17 +105,17 @@ is_begun(int from)
 }
 
 bool
-alqi_cli_top_attach(pid_t pid)
+alqi_cli_top_attach(const char *verb, pid_t pid)
 {
     pid_t parent = getpid();
     int ends[2];
 
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return alqi_cli_refuse("top: %s", strerror(errno));
+        return alqi_cli_refuse("%s: %s", verb, strerror(errno));
     attached = fork();
     if (attached == 0) {
         close(ends[0]);
-        child(pid, ends[1], parent);
+        child(verb, pid, ends[1], parent);
         _exit(0);
     }
     close(ends[1]);

@@ -182,6 +182,7 @@ has_part(const struct alqi_cli_top *top, const struct alqi_cli_top_found *f)
 static void
 list_open(struct alqi_cli_screen *s)
 {
+    static const struct alqi_cli_target by_pid = {.verb = "top"};
     struct alqi_cli_top *top = s->top;
     struct alqi_cli_top_found *found;
     uint32_t n = alqi_cli_top_list(0, &found);
@@ -189,10 +190,8 @@ list_open(struct alqi_cli_screen *s)
     for (uint32_t i = 0; i < n; i++) {
         if (has_part(top, &found[i]))
             continue;
-        top->parts =
-            alqi_cli_realloc(top->parts, top->n_parts + 1, sizeof *top->parts);
-        alqi_cli_top_part_init(&top->parts[top->n_parts++], found[i].pid, NULL,
-                               found[i].is_heap);
+        alqi_cli_top_part_init(alqi_cli_top_part_add(top), &by_pid,
+                               found[i].pid, found[i].is_heap);
     }
     free(found);
     s->choice = top->at;

@@ -20,17 +20,18 @@ enum { ANSWER_MS = 2000, PASTS_A_WINDOW = ALQI_CLI_TOP_PASTS - 2 };
 
 /* Nothing is asked yet: top_part_ask() finds out what there is. */
 void
-alqi_cli_top_part_init(struct alqi_cli_top_part *p, pid_t pid,
-                       const char *control, bool is_heap)
+alqi_cli_top_part_init(struct alqi_cli_top_part *p,
+                       const struct alqi_cli_target *target, pid_t pid,
+                       bool is_heap)
 {
     memset(p, 0, sizeof *p);
     p->pid = pid;
     p->is_heap = is_heap;
     p->has_control = true;
     p->target = (struct alqi_cli_target){
-        .verb = "top",
+        .verb = target->verb,
         .pid = pid,
-        .control = control,
+        .control = target->control,
         .is_heap = is_heap,
         .answer_ms = ANSWER_MS,
     };
@@ -161,6 +162,7 @@ alqi_cli_top_part_command(struct alqi_cli_top_part *p, const char *command,
                           double rate, const char *output)
 {
     char reply[ALQI_CLI_REPLY_BYTES], said[ALQI_CLI_TOP_TEXT_BYTES];
+    size_t n_verb = strlen(p->target.verb);
     int rc;
 
     alqi_cli_say_into(said, sizeof said);
@@ -172,7 +174,10 @@ alqi_cli_top_part_command(struct alqi_cli_top_part *p, const char *command,
     }
     p->is_answering = false;
     alqi_cli_clean(p->trouble, sizeof p->trouble,
-                   strncmp(said, "top: ", 5) == 0 ? said + 5 : said);
+                   strncmp(said, p->target.verb, n_verb) == 0 &&
+                           strncmp(said + n_verb, ": ", 2) == 0
+                       ? said + n_verb + 2
+                       : said);
     return false;
 }
 

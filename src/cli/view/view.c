@@ -1,7 +1,8 @@
 /* view.c -- aliquot view: a page about traces, served to this machine alone
  *
- * Phases: open an index of each trace, add it to the set, serve until a signal
- * or idle_s without a request. The page's files come from the program itself,
+ * Phases: find the process if one is to be watched (live.c), open an index of
+ * each trace, add it to the set, serve until a signal or idle_s without a
+ * request. The page's files come from the program itself,
  * its data from /api/ by the engine of src/view. The server answers one request
  * after the other, so set and source need no lock. */
 #include <pthread.h>
@@ -15,6 +16,7 @@
 #include "cli/tool/http.h"
 #include "cli/tool/page.h"
 #include "cli/tool/text.h"
+#include "cli/view/live.h"
 #include "cli/view/open.h"
 #include "cli/view/source.h"
 #include "view/answer.h"
@@ -22,6 +24,8 @@
 enum { IDLE_DEFAULT_S = 3600 };
 
 struct view {
+    struct alqi_cli_target target; /* -p, --control: a process beside files */
+    struct alqi_cli_view_live *live; /* NULL: none */
     /* port 0: any that is free; seconds, 0: never */
     uint64_t port, idle_s;
     bool is_quiet; /* starts no browser */
@@ -39,6 +43,9 @@ struct view {
 };
 
 const struct alqi_cli_option alqi_cli_view_options[] = {
+    {'p', "pid", "PID", NULL, "a running process, renewed each second",
+     ALQI_CLI_TAKEN(alqi_cli_pid_take, offsetof(struct view, target.pid))},
+    ALQI_CLI_CONTROL_ROW(struct view, target),
     {0, "port", "N", NULL, "port to listen on; default: any free port",
      ALQI_CLI_COUNT(struct view, port), .most = 65535,
      .wants = "write a whole number up to 65535"},
@@ -98,8 +105,11 @@ answer(void *arg, const struct alqi_cli_http_request *request,
        struct alqi_cli_http_answer *out)
 {
     static const char api[] = "/api/";
+    struct view *v = arg;
 
-    if (strncmp(request->path, api, sizeof api - 1) == 0)
+    if (strcmp(request->path, "/api/live") == 0)
+        alqi_cli_view_live_answer(v->live, request, out);
+    else if (strncmp(request->path, api, sizeof api - 1) == 0)
         answer_api(arg, request->path + sizeof api - 1, request->query, out);
     else
         answer_page(request->path + 1, out);
@@ -133,6 +143,7 @@ serve(struct view *v)
         .port = (uint16_t)v->port,
         .has_token = true,
         .is_private = true,
+        .takes_post = v->live != NULL,
         .idle_s = (unsigned)v->idle_s,
         .answer = answer,
         .arg = v,
@@ -153,31 +164,47 @@ serve(struct view *v)
     return ALQI_CLI_OK;
 }
 
-/* Opens all operands. -1, or the status to exit with; v->n_files says how many
+static bool
+has_target(const struct view *v)
+{
+    return v->target.pid != 0 || v->target.control != NULL;
+}
+
+/* Opens the process and all operands. -1, or the status to exit with; v->n_files says how many
  * are to be closed either way. */
 static int
 files_open(struct view *v, int argc, char **argv, int first)
 {
-    if (first == argc)
+    int rc = -1;
+
+    if (first == argc && !has_target(v))
         return alqi_cli_usage("view", "view: which trace?");
+    if (has_target(v) && v->suppress.is_given)
+        return alqi_cli_usage("view", "view: --suppressions is for traces, not "
+                                      "for a process that runs");
     if (argc - first > ALQI_VIEW_TRACES_MAX)
         return alqi_cli_usage("view", "view: more than %d traces",
                               ALQI_VIEW_TRACES_MAX);
     v->files = alqi_cli_realloc(NULL, (size_t)(argc - first), sizeof *v->files);
     v->set = alqi_view_set_new();
-    if (v->set != NULL)
-        alqi_view_set_lines(v->set, alqi_cli_view_lines, &v->source);
+    if (v->set == NULL)
+        alqi_cli_die("view: out of memory");
+    alqi_view_set_lines(v->set, alqi_cli_view_lines, &v->source);
+    if (has_target(v))
+        rc = alqi_cli_view_live_open(&v->target, v->set, &v->live);
+    if (rc >= 0)
+        return rc;
     for (int i = first; i < argc; i++) {
         struct alqi_cli_view_file *file = &v->files[v->n_files];
-        const char *error = "there is no memory for it";
-        int rc = alqi_cli_view_open(file, argv[i], !v->has_no_index,
-                                    v->suppress.is_given ? &v->suppress : NULL);
+        const char *error;
+
+        rc = alqi_cli_view_open(file, argv[i], !v->has_no_index,
+                                v->suppress.is_given ? &v->suppress : NULL);
 
         if (rc >= 0)
             return rc;
         v->n_files++;
-        if (v->set != NULL)
-            error = alqi_view_set_add(v->set, file->bytes, file->n_bytes);
+        error = alqi_view_set_add(v->set, file->bytes, file->n_bytes);
         if (error == NULL)
             continue;
         return alqi_cli_unreadable("the index of %s cannot be used: %s",
@@ -186,11 +213,12 @@ files_open(struct view *v, int argc, char **argv, int first)
     return -1;
 }
 
-/* The set refers to the files' maps, so it is dropped first. */
+/* The set refers to the files' maps and the process's indexes, so it is dropped
+ * first. */
 int
 alqi_cli_view(int argc, char **argv)
 {
-    struct view v = {.idle_s = IDLE_DEFAULT_S};
+    struct view v = {.idle_s = IDLE_DEFAULT_S, .target = {.verb = "view"}};
     int first;
     int rc = alqi_cli_parse("view", argc, argv, &v, &first);
 
@@ -199,6 +227,7 @@ alqi_cli_view(int argc, char **argv)
     if (rc < 0)
         rc = serve(&v);
     alqi_view_set_drop(v.set);
+    alqi_cli_view_live_drop(v.live);
     for (uint32_t i = 0; i < v.n_files; i++)
         alqi_cli_view_close(&v.files[i]);
     free(v.files);
