@@ -161,8 +161,8 @@ tables_copy(struct alqi_view_build *to, const struct alqi_view_build *from)
         const struct alqi_view_table *t = &from->sections[i];
 
         to->sections[i] = (struct alqi_view_table){.each_bytes = t->each_bytes};
-        ok = ok && (t->n == 0 || alqi_view_table_append(&to->sections[i],
-                                                        t->rows, t->n));
+        ok = ok && (t->n == 0 ||
+                    alqi_view_table_append(&to->sections[i], t->rows, t->n));
     }
     to->ends = (struct alqi_view_table){.each_bytes = from->ends.each_bytes};
     for (uint32_t i = 0; ok && i < from->ends.n; i++)

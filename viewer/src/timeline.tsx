@@ -190,7 +190,8 @@ function Plot(props: PlotProps) {
     }, [theme, props.hasRss]);
     useEffect(() => plot.current?.setData(dataOf(props.timeline)),
               [props.timeline]);
-    useEffect(() => plot.current?.redraw(), [props.bands]);
+    /* The lines stay: to rebuild them would take back the scale of new data. */
+    useEffect(() => plot.current?.redraw(false), [props.bands]);
     useEffect(() => {
         const u = plot.current;
         if (!u || props.cursor === undefined) return;

@@ -846,16 +846,6 @@ alqi_cli_analysis_run(struct alqi_cli_analysis *a, struct alqi_cli_input *input,
 
 /* ---- pictures -------------------------------------------------------- */
 
-static void *
-copy(const void *array, uint32_t n, size_t each_bytes)
-{
-    void *same = alqi_cli_realloc(NULL, n, each_bytes);
-
-    if (n > 0)
-        memcpy(same, array, n * each_bytes);
-    return same;
-}
-
 /* Copies only what measures_make changes. Blocks alive are shared, so epochs
  * are renumbered before, not in the copy. */
 void
@@ -869,9 +859,9 @@ alqi_cli_analysis_picture(struct alqi_cli_analysis *a,
     out->is_picture = true;
     if (watch_of(a) != NULL)
         out->options.watch = watch_of(a)->pictured(watch_of(a)->arg);
-    out->sites = copy(a->sites, a->n_sites, sizeof *a->sites);
-    out->site_of_node =
-        copy(a->site_of_node, a->n_site_of_node, sizeof *a->site_of_node);
+    out->sites = alqi_cli_duplicate(a->sites, a->n_sites, sizeof *a->sites);
+    out->site_of_node = alqi_cli_duplicate(a->site_of_node, a->n_site_of_node,
+                                           sizeof *a->site_of_node);
     measures_make(out);
 }
 

@@ -96,7 +96,8 @@ struct alqi_cli_view_indexer {
     struct alqi_base_intern functions;
     /* parent, function, line; row i is node i + 1 */
     struct alqi_base_intern nodes;
-    /* by node of the analysis: node of the index; 0: not entered, or the root */
+    /* by node of the analysis: node of the index; 0: not entered, or the root
+     */
     uint32_t *node_of_node;
     uint32_t n_node_of_node;
 
@@ -791,19 +792,16 @@ static const struct alqi_cli_watch *
 pictured(void *arg)
 {
     struct alqi_cli_view_indexer *x = arg, *y;
-    size_t n_bytes;
 
     if (x->picture_out == NULL)
         return NULL;
     names_put(x);
-    n_bytes = x->n_text_of_name * sizeof *x->text_of_name;
-    y = x->picture = alqi_cli_realloc(NULL, 1, sizeof *y);
-    *y = *x;
+    y = x->picture = alqi_cli_duplicate(x, 1, sizeof *x);
     y->is_picture = true;
     y->picture = NULL;
     y->watch.arg = y;
-    y->text_of_name = alqi_cli_realloc(NULL, n_bytes, 1);
-    memcpy(y->text_of_name, x->text_of_name, n_bytes);
+    y->text_of_name = alqi_cli_duplicate(x->text_of_name, x->n_text_of_name,
+                                         sizeof *x->text_of_name);
     y->build = alqi_view_build_copy(x->build, put, x->picture_out);
     if (y->build == NULL)
         alqi_cli_die("out of memory for the index");
@@ -815,8 +813,10 @@ static const char *
 picture_put(struct alqi_cli_view_indexer *x, struct alqi_cli_analysis *picture,
             const struct alqi_cli_view_label *label)
 {
-    if (picture->notes.ended == ALQI_CLI_NO_NAME)
+    if (!picture->notes.has_end) {
+        picture->notes.has_end = true;
         picture->notes.ended = alqi_cli_names_intern(picture->names, "running");
+    }
     x->picture->a = picture;
     return tables_put(x->picture, label);
 }

@@ -84,8 +84,9 @@ const char *alqi_cli_rows_end(struct alqi_cli_rows *rows,
 void alqi_cli_rows_free(struct alqi_cli_rows *rows);
 
 /* The index of a snapshot of the running analysis that these rows observe, in
- * *bytes, which the caller frees; name and damage as a label has them. Functions have the same numbers in each.
- * NULL, or what went wrong: then there is nothing to free. */
+ * *bytes, which the caller frees; name and damage as a label has them.
+ * Functions have the same numbers in each. NULL, or what went wrong: then there
+ * is nothing to free. */
 const char *alqi_cli_rows_picture(struct alqi_cli_rows *rows, const char *name,
                                   const char *damage, char **bytes,
                                   size_t *n_bytes);

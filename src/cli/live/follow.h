@@ -37,8 +37,8 @@ enum alqi_cli_follow_state alqi_cli_follow_read(struct alqi_cli_follow *follow,
 struct alqi_cli_analysis *
 alqi_cli_follow_analysis(struct alqi_cli_follow *follow);
 
-/* An index (view/index.h) of what has been read so far, as alqi_cli_rows_picture
- * gives it. */
+/* An index (view/index.h) of what has been read so far, as
+ * alqi_cli_rows_picture gives it. */
 const char *alqi_cli_follow_index(struct alqi_cli_follow *follow, char **bytes,
                                   size_t *n_bytes);
 

@@ -134,10 +134,10 @@ warning_pass(void *arg, uint64_t offset_bytes, const char *text)
 
 /* Answers of the page that together have every column of an index. */
 static const char *const questions[][2] = {
-    {"timeline", "n=100"},       {"tree", "live=peak&min=0"},
-    {"tree", "live=end&min=0"},  {"sites", "group=line"},
-    {"functions", "freed=.."},   {"heat", ""},
-    {"samples", "limit=1000"},   {"samples", "limit=1000&order=life"},
+    {"timeline", "n=100"},      {"tree", "live=peak&min=0"},
+    {"tree", "live=end&min=0"}, {"sites", "group=line"},
+    {"functions", "freed=.."},  {"heat", ""},
+    {"samples", "limit=1000"},  {"samples", "limit=1000&order=life"},
 };
 
 /* The answer, to be freed. */
@@ -166,7 +166,7 @@ indexes_compare(struct alqi_cli_follow *f, struct alqi_cli_input *in)
     struct alqi_view_set *sets[] = {alqi_view_set_new(), alqi_view_set_new()};
     FILE *out = open_memstream(&whole, &n_whole);
 
-    assert_null(alqi_cli_view_index_write(in, "", key, out));
+    assert_null(alqi_cli_view_index_write(in, "", key, NULL, out));
     assert_null(alqi_cli_follow_index(f, &followed, &n_followed));
     assert_null(alqi_view_set_add(sets[0], whole, n_whole));
     assert_null(alqi_view_set_add(sets[1], followed, n_followed));
@@ -313,8 +313,7 @@ follow_trace(const char *context)
         assert_int_equal(write(fd, bytes.at + at, n), (ssize_t)n);
         at += n;
         if (f == NULL)
-            f = alqi_cli_follow_open(file_name(), 0, true, why,
-                                     sizeof why);
+            f = alqi_cli_follow_open(file_name(), 0, true, why, sizeof why);
         assert_non_null(f);
         assert_int_equal(alqi_cli_follow_read(f, ENOUGH_US),
                          ALQI_CLI_FOLLOW_LEVEL);

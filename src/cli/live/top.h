@@ -54,7 +54,8 @@ struct alqi_cli_top_part {
     struct alqi_cli_proc proc;             /* as it was last seen */
     /* the process has ended; never false again */
     bool is_gone;
-    /* follow makes an index, too; the owner sets it before the first question */
+    /* follow makes an index, too; the owner sets it before the first question
+     */
     bool is_indexed;
     uint64_t heap_bytes; /* of a managed heap, as it says; 0: not told */
     /* as the process told them last */

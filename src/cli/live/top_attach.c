@@ -3,8 +3,8 @@
  *   none --attach--> a child attaches; the command follows the recording
  *                    --detach, or the command's end--> none
  *
- * The child ends the recording however the command ends: the system sends it a signal
- * then.  It leaves no file. */
+ * The child ends the recording however the command ends: the system sends it a
+ * signal then.  It leaves no file. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

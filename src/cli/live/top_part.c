@@ -188,8 +188,8 @@ file_open(struct alqi_cli_top_part *p)
 {
     char why[256];
 
-    p->follow = alqi_cli_follow_open(p->path, p->pid, p->is_indexed, why,
-                                     sizeof why);
+    p->follow =
+        alqi_cli_follow_open(p->path, p->pid, p->is_indexed, why, sizeof why);
     if (p->follow != NULL) {
         p->is_heap = alqi_cli_follow_is_heap(p->follow);
         if (p->pid == 0)

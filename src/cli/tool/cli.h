@@ -212,6 +212,8 @@ void *alqi_cli_widen(void *table, uint32_t *n, uint32_t index,
                      size_t each_bytes);
 /* The same for a new block, which is all zeros. */
 void *alqi_cli_zeros(size_t n, size_t each_bytes);
+/* The same of another array's bytes; none are read of an empty one. */
+void *alqi_cli_duplicate(const void *array, size_t n, size_t each_bytes);
 /* strdup that ends the command the same way. */
 char *alqi_cli_copy(const char *text);
 /* alqi_base_intern that ends the command the same way. */

@@ -148,6 +148,16 @@ alqi_cli_grow(void *array, uint32_t n, size_t each_bytes)
 
 /* Twice the index and some: numbers mostly come in order. */
 void *
+alqi_cli_duplicate(const void *array, size_t n, size_t each_bytes)
+{
+    void *same = alqi_cli_realloc(NULL, n, each_bytes);
+
+    if (n > 0)
+        memcpy(same, array, n * each_bytes);
+    return same;
+}
+
+void *
 alqi_cli_widen(void *table, uint32_t *n, uint32_t index, size_t each_bytes)
 {
     uint32_t wider = 2 * index + WIDEN_LEAST;

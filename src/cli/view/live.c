@@ -1,6 +1,6 @@
 /* live.c -- a page over a process that runs
  *
- *   process --status, recording--> parts (live/top.h) --index--> set --> answers
+ *   process --status, recording--> parts (live/top.h) --index--> set
  *
  * The page asks once a second; each question looks at the process, reads what
  * it has written since, and gives the set a new index of each part that has

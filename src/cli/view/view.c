@@ -24,7 +24,7 @@
 enum { IDLE_DEFAULT_S = 3600 };
 
 struct view {
-    struct alqi_cli_target target; /* -p, --control: a process beside files */
+    struct alqi_cli_target target;   /* -p, --control: a process beside files */
     struct alqi_cli_view_live *live; /* NULL: none */
     /* port 0: any that is free; seconds, 0: never */
     uint64_t port, idle_s;
@@ -170,8 +170,8 @@ has_target(const struct view *v)
     return v->target.pid != 0 || v->target.control != NULL;
 }
 
-/* Opens the process and all operands. -1, or the status to exit with; v->n_files says how many
- * are to be closed either way. */
+/* Opens the process and all operands. -1, or the status to exit with;
+ * v->n_files says how many are to be closed either way. */
 static int
 files_open(struct view *v, int argc, char **argv, int first)
 {
