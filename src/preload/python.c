@@ -36,6 +36,7 @@ enum {
 };
 
 const struct alqi_python *_Atomic alqi_preload_python; /* .pair.python */
+static atomic_bool is_unread; /* an interpreter was met that is not read */
 
 /* A code object that was named. */
 struct known {
@@ -86,14 +87,25 @@ alqi_preload_python_module(uintptr_t address)
     static struct alqi_python found[2]; /* one may be in use yet */
     static unsigned n_found;
     struct alqi_python *next = &found[n_found % 2];
+    enum alqi_python_found what;
 
     if (alqi_preload_config.has_no_python ||
         atomic_load_explicit(&alqi_preload_python, memory_order_relaxed) !=
-            NULL ||
-        !alqi_python_find(address, next))
+            NULL)
+        return;
+    what = alqi_python_find(address, next);
+    if (what == ALQI_PYTHON_UNREAD)
+        atomic_store_explicit(&is_unread, true, memory_order_relaxed);
+    if (what != ALQI_PYTHON_READ)
         return;
     n_found++;
     atomic_store_explicit(&alqi_preload_python, next, memory_order_release);
+}
+
+bool
+alqi_preload_python_is_unread(void)
+{
+    return atomic_load_explicit(&is_unread, memory_order_relaxed);
 }
 
 void

@@ -12,6 +12,8 @@ extern const struct alqi_python *_Atomic alqi_preload_python;
 
 /* A module was met: is it an interpreter? */
 void alqi_preload_python_module(uintptr_t address);
+/* One was met whose functions cannot be read. */
+bool alqi_preload_python_is_unread(void);
 
 /* The native stack, which is the thread's last capture, with Python frames in
  * the place of the evaluator's.  False: it has none, and *out is not written.

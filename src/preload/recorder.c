@@ -456,6 +456,8 @@ on_module(void *arg, const struct alqi_stack_module *m)
           alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF)) ||
          !alqi_preload_stream_file()))
         return; /* what another client met; a start forgets it */
+    if (alqi_preload_python_is_unread())
+        alqi_preload_flag(ALQI_RAW_PYTHON_UNREAD);
     if (modules.chunk == NULL && !alqi_preload_stream_turn(&modules, now_ns))
         return;
     if (!alqi_raw_put_module(&modules.encoder, now_ns, m->start, m->end,

@@ -112,6 +112,26 @@ version_of(const struct symbols *s)
     return symbol_of(s, "PyConfig_Read") != NULL ? 0x0308 : 0;
 }
 
+/* Whether the interpreter says that it is built without a GIL: its objects and
+ * frames are other ones.  From 3.13 on _PyRuntime begins with a mark, the
+ * version and this. */
+static bool
+is_free_threaded(const struct symbols *s)
+{
+    static const char mark[8] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
+    struct {
+        char mark[sizeof mark];
+        uint64_t version, is_free_threaded;
+    } begin;
+    uintptr_t runtime = symbol_find(s, "_PyRuntime");
+
+    if (runtime == 0)
+        return false;
+    memcpy(&begin, (const void *)runtime, sizeof begin);
+    return memcmp(begin.mark, mark, sizeof mark) == 0 &&
+           begin.is_free_threaded != 0;
+}
+
 /* Where the code around the address is mapped: of a program with holes between
  * its segments it is one of them. */
 static bool
@@ -126,41 +146,51 @@ text_find(uintptr_t address, struct alqi_python *out)
     return true;
 }
 
-bool
-alqi_python_find(uintptr_t address, struct alqi_python *out)
+/* What is called and compared; false: some of it is not there. */
+static bool
+symbols_find(const struct symbols *s, struct alqi_python *out)
 {
-    struct symbols s;
-    const ElfW(Sym) * evaluator;
+    const ElfW(Sym) *evaluator = symbol_of(s, "_PyEval_EvalFrameDefault");
 
-    if (!symbols_open(address, &s))
+    if (evaluator == NULL)
         return false;
-    out->layout = alqi_python_layout_of(version_of(&s));
-    evaluator = symbol_of(&s, "_PyEval_EvalFrameDefault");
-    if (out->layout == NULL || evaluator == NULL)
-        return false;
-    out->evaluator_start = s.bias + evaluator->st_value;
+    out->evaluator_start = s->bias + evaluator->st_value;
     out->evaluator_end = out->evaluator_start + evaluator->st_size;
     out->current_thread =
-        (void *(*)(void))symbol_find(&s, "_PyThreadState_UncheckedGet");
+        (void *(*)(void))symbol_find(s, "_PyThreadState_UncheckedGet");
     if (out->current_thread == NULL) /* from 3.13 on */
         out->current_thread =
-            (void *(*)(void))symbol_find(&s, "PyThreadState_GetUnchecked");
+            (void *(*)(void))symbol_find(s, "PyThreadState_GetUnchecked");
     out->own_thread =
-        (void *(*)(void))symbol_find(&s, "PyGILState_GetThisThreadState");
-    out->is_initialized = (int (*)(void))symbol_find(&s, "Py_IsInitialized");
+        (void *(*)(void))symbol_find(s, "PyGILState_GetThisThreadState");
+    out->is_initialized = (int (*)(void))symbol_find(s, "Py_IsInitialized");
     out->get_allocator =
         (void (*)(int, struct alqi_python_allocator *))symbol_find(
-            &s, "PyMem_GetAllocator");
+            s, "PyMem_GetAllocator");
     out->set_allocator =
         (void (*)(int, struct alqi_python_allocator *))symbol_find(
-            &s, "PyMem_SetAllocator");
-    out->code_type = symbol_find(&s, "PyCode_Type");
-    out->text_type = symbol_find(&s, "PyUnicode_Type");
-    out->bytes_type = symbol_find(&s, "PyBytes_Type");
-    out->frame_type = symbol_find(&s, "PyFrame_Type");
+            s, "PyMem_SetAllocator");
+    out->code_type = symbol_find(s, "PyCode_Type");
+    out->text_type = symbol_find(s, "PyUnicode_Type");
+    out->bytes_type = symbol_find(s, "PyBytes_Type");
+    out->frame_type = symbol_find(s, "PyFrame_Type");
     return text_find((uintptr_t)out->current_thread, out) &&
            out->current_thread != NULL && out->own_thread != NULL &&
            out->is_initialized != NULL && out->get_allocator != NULL &&
            out->set_allocator != NULL && out->code_type != 0 &&
            out->text_type != 0 && out->bytes_type != 0 && out->frame_type != 0;
+}
+
+enum alqi_python_found
+alqi_python_find(uintptr_t address, struct alqi_python *out)
+{
+    struct symbols s;
+
+    if (!symbols_open(address, &s) ||
+        symbol_of(&s, "PyEval_EvalFrameEx") == NULL)
+        return ALQI_PYTHON_NONE;
+    out->layout = alqi_python_layout_of(version_of(&s));
+    if (out->layout == NULL || is_free_threaded(&s) || !symbols_find(&s, out))
+        return ALQI_PYTHON_UNREAD;
+    return ALQI_PYTHON_READ;
 }

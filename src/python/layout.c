@@ -13,9 +13,9 @@
 /* Frames, code objects and texts from 3.12 on. */
 #define FRAMES_FROM_3_12                                                       \
     .frame_code = 0, .frame_previous = 8, .frame_instr = 56,                   \
-    .frame_entry = 70, .code_first_line = 68, .code_file = 112,                \
-    .code_name = 128, .code_lines = 136, .type = 8, .size = 16,                \
-    .bytes_data = 32, .text_state = 32, .text_ascii_data = 40, .text_data = 56
+    .code_first_line = 68, .code_file = 112, .code_name = 128,                 \
+    .code_lines = 136, .type = 8, .size = 16, .bytes_data = 32,                \
+    .text_state = 32, .text_ascii_data = 40, .text_data = 56
 
 /* "Run" is a version that tests/python was run with. */
 static const struct alqi_python_layout layouts[] = {
@@ -82,6 +82,7 @@ static const struct alqi_python_layout layouts[] = {
         .has_cframe = true,
         .cframe_frame = 0,
         .cframe_previous = 8,
+        .frame_entry = 70,
         .code_units = 192,
         .code_bytes = 192,
         FRAMES_FROM_3_12,
@@ -92,8 +93,21 @@ static const struct alqi_python_layout layouts[] = {
         .entry = ALQI_PYTHON_ENTRY_FRAME,
         .thread_id = 152,
         .thread_top = 72,
+        .frame_entry = 70,
         .code_units = 200,
         .code_bytes = 200,
+        FRAMES_FROM_3_12,
+    },
+    {
+        .version = 0x030e, /* 3.14: run; Debian 14's */
+        .version_last = 0x030e,
+        .entry = ALQI_PYTHON_ENTRY_FRAME,
+        .thread_id = 152,
+        .thread_top = 72,
+        .frame_entry = 74,
+        .frame_code_tag = 3,
+        .code_units = 208,
+        .code_bytes = 208,
         FRAMES_FROM_3_12,
     },
 };

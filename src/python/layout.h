@@ -44,10 +44,12 @@ struct alqi_python_layout {
     uint16_t cframe_previous;
     /* _PyInterpreterFrame, or PyFrameObject */
     uint16_t frame_code;
+    uint16_t frame_code_tag; /* bits of that word which are no address */
     uint16_t frame_previous;
     uint16_t frame_instr; /* address of the instruction; of an object its
                              number, in last_bytes */
-    uint16_t frame_entry; /* a byte: is_entry, or owner */
+    uint16_t frame_entry; /* a byte, the last that is read: is_entry, or owner
+                           */
     uint16_t last_bytes;  /* 1, or 2: of an instruction; 0: no objects */
     /* PyCodeObject */
     uint16_t code_first_line;

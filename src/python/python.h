@@ -49,10 +49,16 @@ struct alqi_python {
     uintptr_t frame_type;
 };
 
-/* Looks for an interpreter in the module that has the address.  False: there is
- * none, or one of a version without a layout.  Takes no lock and allocates
- * nothing. */
-bool alqi_python_find(uintptr_t address, struct alqi_python *out);
+enum alqi_python_found {
+    ALQI_PYTHON_NONE,
+    ALQI_PYTHON_UNREAD, /* of a version without a layout, or without a GIL */
+    ALQI_PYTHON_READ
+};
+
+/* Looks for an interpreter in the module that has the address; *out is for
+ * ALQI_PYTHON_READ alone.  Takes no lock and allocates nothing. */
+enum alqi_python_found alqi_python_find(uintptr_t address,
+                                        struct alqi_python *out);
 
 enum { ALQI_PYTHON_PAGES = 8 };
 

@@ -24,8 +24,7 @@
 
 enum {
     STEPS_MAX = 1 << 16,
-    FRAME_BYTES = 72,   /* what is read of a frame lies in so many */
-    OBJECT_BYTES = 112, /* of one that is an object */
+    OBJECT_BYTES = 112, /* what is read of a frame object lies in so many */
     NOT_BEGUN = -2      /* as a number of bytes of code: before the first
                            instruction */
 };
@@ -102,9 +101,10 @@ frame_take(struct walk *w, uintptr_t *at)
     uintptr_t previous;
     uint8_t entry;
 
-    if (!alqi_python_is_struct(w->reader, *at, FRAME_BYTES))
+    if (!alqi_python_is_struct(w->reader, *at, l->frame_entry + 1u))
         return false;
-    f.code = alqi_python_load(*at, l->frame_code);
+    f.code =
+        alqi_python_load(*at, l->frame_code) & ~(uintptr_t)l->frame_code_tag;
     f.instr = alqi_python_load(*at, l->frame_instr);
     previous = alqi_python_load(*at, l->frame_previous);
     entry = *(const uint8_t *)(*at + l->frame_entry);

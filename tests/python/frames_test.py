@@ -47,7 +47,7 @@ def stacks_by_size(trace):
 
 def is_python(frame):
     return (frame[1].endswith(".py") or
-            re.match(r"<(string|frozen .*|stdin)>$", frame[1]))
+            re.match(r"<(string|script|frozen .*|stdin)>$", frame[1]))
 
 
 class Frames(unittest.TestCase):

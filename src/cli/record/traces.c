@@ -220,6 +220,12 @@ say_python(const struct alqi_raw_header *h)
         alqi_cli_say("%s (%u): Python functions are in the stacks "
                      "(--no-python: not)",
                      alqi_base_file_name(h->executable), h->pid);
+    else if ((atomic_load(&h->flags) &
+              (ALQI_RAW_PYTHON_UNREAD | ALQI_RAW_IS_EXACT)) ==
+             ALQI_RAW_PYTHON_UNREAD)
+        alqi_cli_say("%s (%u): no Python functions are in the stacks: they are "
+                     "read of Python 3.8 to 3.14 with a global lock",
+                     alqi_base_file_name(h->executable), h->pid);
 }
 
 /* Reports that calls of the program's own allocators were seen. */
