@@ -223,6 +223,20 @@ class Serving(view.Case):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn(str(port), result.stderr)
 
+    def test_a_link_survives_the_server(self):
+        env = {"XDG_STATE_HOME": os.path.join(self.dir, "state")}
+        urls = []
+        for _ in range(2):
+            with view.Server("--no-index", self.path, env=env) as server:
+                urls.append(server.url)
+        self.assertEqual(*urls)
+        with view.Server("--no-index", self.path, env=env) as server, \
+                view.Server("--no-index", self.path, env=env) as second:
+            self.assertEqual(server.url, urls[0])
+            self.assertNotEqual(second.url, urls[0])
+            self.assertEqual(second.ask("info")["traces"][0]["name"],
+                             self.path)
+
     def test_source_lines(self):
         text = ["line %d" % i for i in range(1, 500)]
         text[9] = "\tten <b>&amp;"

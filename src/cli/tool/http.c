@@ -33,7 +33,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -42,12 +41,12 @@
 #include "cli/tool/gzip.h"
 #include "cli/tool/http.h"
 #include "cli/tool/http_places.h"
+#include "cli/tool/token.h"
 #include "plat/peer.h"
 #include "plat/plat.h"
 #include "plat/process.h"
 
 enum {
-    TOKEN_BYTES = 16,
     POST_BYTES = 1 << 20,
     REQUEST_BYTES = 64 << 10, /* of a connection: its line, headers, answer's
                                * headers                                     */
@@ -72,9 +71,9 @@ struct alqi_cli_http {
     /* the bound one, where config.port may be 0 */
     uint16_t port;
     /* hexadecimal; "": the server has none */
-    char token[2 * TOKEN_BYTES + 1];
+    alqi_cli_token token;
     /* what is printed */
-    char url[64 + 2 * TOKEN_BYTES];
+    char url[64 + sizeof(alqi_cli_token)];
     /* blocked in all threads, taken by alqi_cli_http_wait() */
     sigset_t signals;
     struct alqi_cli_http_places places;
@@ -463,40 +462,53 @@ daemon_says(void *arg, const char *format, va_list args)
     pthread_mutex_unlock(&http->says);
 }
 
-/* A socket that listens on 127.0.0.1, with http->port set to its port; -1:
- * none, and the reason was said. */
+/* A socket that listens on a port of this machine alone (.inv.loopback), 0 is
+ * any; -1: none, and errno says why. */
+static int
+listen_at(uint16_t port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons(port),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int on = 1, error, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, (struct sockaddr *)&a, sizeof a) == 0 &&
+        listen(fd, BACKLOG) == 0)
+        return fd;
+    error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+/* A socket that listens, with http->port set to its port; -1: none, and the
+ * reason was said. */
 static int
 socket_listen(struct alqi_cli_http *http)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET,
-                            .sin_port = htons(http->config.port),
-                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const struct alqi_cli_http_config *c = &http->config;
+    struct sockaddr_in a;
     socklen_t n = sizeof a;
-    int on = 1, fd;
+    int fd = c->port == 0 && c->port_wish != 0 ? listen_at(c->port_wish) : -1;
 
-    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        goto fail_socket;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(fd, (struct sockaddr *)&a, sizeof a) != 0 ||
-        listen(fd, BACKLOG) != 0 ||
-        getsockname(fd, (struct sockaddr *)&a, &n) != 0)
-        goto fail_bind;
-    http->port = ntohs(a.sin_port);
-    return fd;
-
-fail_bind:
+        fd = listen_at(c->port);
+    if (fd >= 0 && getsockname(fd, (struct sockaddr *)&a, &n) == 0) {
+        http->port = ntohs(a.sin_port);
+        return fd;
+    }
     if (errno == EADDRINUSE)
         alqi_cli_say("%s: port %u is taken; choose another, or let --port be "
                      "0",
-                     http->config.verb, http->config.port);
+                     c->verb, c->port);
     else
-        alqi_cli_say("%s: cannot listen on 127.0.0.1, port %u: %s",
-                     http->config.verb, http->config.port, strerror(errno));
-    close(fd);
-    return -1;
-fail_socket:
-    alqi_cli_say("%s: no socket: %s", http->config.verb, strerror(errno));
+        alqi_cli_say("%s: cannot listen on 127.0.0.1, port %u: %s", c->verb,
+                     c->port, strerror(errno));
+    if (fd >= 0)
+        close(fd);
     return -1;
 }
 
@@ -505,16 +517,13 @@ fail_socket:
 static bool
 token_make(struct alqi_cli_http *http)
 {
-    unsigned char random[TOKEN_BYTES];
+    const struct alqi_cli_http_config *c = &http->config;
 
-    if (!http->config.has_token)
+    if (!c->has_token || (c->is_token_kept ? alqi_cli_token_of_user(http->token)
+                                           : alqi_cli_token_new(http->token)))
         return true;
-    if (getrandom(random, sizeof random, 0) != sizeof random)
-        return alqi_cli_refuse("%s: no random numbers: %s", http->config.verb,
-                               strerror(errno));
-    for (size_t i = 0; i < TOKEN_BYTES; i++)
-        snprintf(http->token + 2 * i, 3, "%02x", random[i]);
-    return true;
+    return alqi_cli_refuse("%s: no random numbers: %s", c->verb,
+                           strerror(errno));
 }
 
 /* The server's threads must not take the signals that wait() is for.  One that

@@ -48,9 +48,11 @@ typedef void alqi_cli_http_fn(void *arg,
                               struct alqi_cli_http_answer *answer);
 
 struct alqi_cli_http_config {
-    const char *verb; /* stands in front of messages                    */
-    uint16_t port;    /* 0: any that is free                            */
-    bool has_token;   /* the address has a random word */
+    const char *verb;   /* stands in front of messages                    */
+    uint16_t port;      /* 0: any that is free                            */
+    uint16_t port_wish; /* tried first where port is 0; 0: none */
+    bool has_token;     /* the address has a random word */
+    bool is_token_kept; /* which is the user's, the same each time (token.h) */
     bool is_private;  /* connections of other users, but root's, are refused */
     bool is_parallel; /* each connection has a thread */
     bool takes_post;  /* what is posted, to 1 MiB, is thrown away */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -349,6 +350,91 @@ keeps_to_its_token(void **state)
     free(reply);
     alqi_cli_http_drop(other);
     alqi_cli_http_drop(http);
+}
+
+/* The part of a server's address behind the port. */
+static char *
+token_of_new_server(const struct alqi_cli_http_config *config)
+{
+    struct alqi_cli_http *http = alqi_cli_http_open(config);
+    char *token;
+
+    assert_non_null(http);
+    token = strdup(strchr(alqi_cli_http_url(http) + strlen("http://"), '/'));
+    alqi_cli_http_drop(http);
+    return token;
+}
+
+/* A link is good for the next server, too; not if others may know it. */
+static void
+keeps_its_users_token(void **state)
+{
+    struct alqi_cli_http_config config = {.verb = "test",
+                                          .has_token = true,
+                                          .is_token_kept = true,
+                                          .answer = answer_echo};
+    char home[] = "/tmp/aliquot-test-XXXXXX", file[100];
+    char *first, *second, *third;
+    struct stat st;
+
+    (void)state;
+    assert_non_null(mkdtemp(home));
+    setenv("XDG_STATE_HOME", home, 1);
+    snprintf(file, sizeof file, "%s/aliquot/token", home);
+    first = token_of_new_server(&config);
+    second = token_of_new_server(&config);
+    assert_int_equal(strlen(first), 34);
+    assert_string_equal(first, second);
+    assert_int_equal(stat(file, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+
+    assert_int_equal(chmod(file, 0640), 0);
+    third = token_of_new_server(&config);
+    assert_string_not_equal(third, first);
+    assert_int_equal(stat(file, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    free(second);
+    second = token_of_new_server(&config);
+    assert_string_equal(second, third);
+
+    setenv("XDG_STATE_HOME", "/dev/null", 1); /* where none can be kept */
+    free(second);
+    second = token_of_new_server(&config);
+    assert_int_equal(strlen(second), 34);
+    assert_string_not_equal(second, third);
+    unsetenv("XDG_STATE_HOME");
+    free(first);
+    free(second);
+    free(third);
+    unlink(file);
+    snprintf(file, sizeof file, "%s/aliquot", home);
+    rmdir(file);
+    rmdir(home);
+}
+
+/* The port that is wished for, unless another has it. */
+static void
+takes_the_port_it_wishes(void **state)
+{
+    struct alqi_cli_http_config config = {.verb = "test",
+                                          .answer = answer_echo};
+    struct alqi_cli_http *any = alqi_cli_http_open(&config), *other;
+    char url[100];
+
+    (void)state;
+    assert_non_null(any);
+    snprintf(url, sizeof url, "%s", alqi_cli_http_url(any));
+    config.port_wish =
+        (uint16_t)strtoul(url + strlen("http://127.0.0.1:"), NULL, 10);
+    other = alqi_cli_http_open(&config);
+    assert_non_null(other);
+    assert_string_not_equal(alqi_cli_http_url(other), url);
+    alqi_cli_http_drop(other);
+    alqi_cli_http_drop(any);
+    other = alqi_cli_http_open(&config);
+    assert_non_null(other);
+    assert_string_equal(alqi_cli_http_url(other), url);
+    alqi_cli_http_drop(other);
 }
 
 static void
@@ -725,6 +811,8 @@ main(void)
         cmocka_unit_test(refuses_other_sites_pages),
         cmocka_unit_test(gives_what_the_handler_gives),
         cmocka_unit_test(keeps_to_its_token),
+        cmocka_unit_test(keeps_its_users_token),
+        cmocka_unit_test(takes_the_port_it_wishes),
         cmocka_unit_test(bounds_a_request),
         cmocka_unit_test(answers_beside_one_that_waits),
         cmocka_unit_test(ends_for_a_reason),

@@ -5,6 +5,7 @@
  * removed, if it is a regular file: a device or a pipe stays. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -188,4 +189,18 @@ alqi_cli_output_is_trace(const char *path)
     if (fd >= 0)
         close(fd);
     return is;
+}
+
+void
+alqi_cli_folders_make(const char *path)
+{
+    char folder[PATH_MAX];
+
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *at = strchr(folder + 1, '/'); at != NULL;
+         at = strchr(at + 1, '/')) {
+        *at = '\0';
+        mkdir(folder, 0700);
+        *at = '/';
+    }
 }

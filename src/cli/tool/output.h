@@ -55,4 +55,8 @@ bool alqi_cli_output_is(const char *path, const char *other);
  * for another tool, too: a trace, a recording, or empty, compressed or not. */
 bool alqi_cli_output_is_trace(const char *path);
 
+/* Makes each missing folder above the path, for its user alone. Errors are
+ * ignored: opening the file tells them. */
+void alqi_cli_folders_make(const char *path);
+
 #endif

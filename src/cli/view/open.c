@@ -14,6 +14,7 @@
 
 #include "base/base.h"
 #include "cli/tool/cli.h"
+#include "cli/tool/output.h"
 #include "cli/merge/inputs.h"
 #include "cli/analysis/view_index.h"
 #include "cli/view/open.h"
@@ -194,22 +195,6 @@ find(struct opener *o)
 
 /* ---- making -------------------------------------------------------------- */
 
-/* Makes each missing folder above path. Errors are ignored: opening the file
- * tells them. */
-static void
-folder_make(const char *path)
-{
-    char folder[PATH_BYTES];
-
-    snprintf(folder, sizeof folder, "%s", path);
-    for (char *at = strchr(folder + 1, '/'); at != NULL;
-         at = strchr(at + 1, '/')) {
-        *at = '\0';
-        mkdir(folder, 0700);
-        *at = '/';
-    }
-}
-
 /* A file that will be moved to a place, whose name is put in path; or one that
  * nobody else sees. A place without a file or a stream is passed over, and
  * nothing of it stays. */
@@ -224,7 +209,7 @@ out_open(const struct opener *o, char *path, const char **place)
         if (o->places[i][0] == '\0')
             continue;
         if (i > 0)
-            folder_make(o->places[i]);
+            alqi_cli_folders_make(o->places[i]);
         if (snprintf(path, PATH_BYTES, "%s.XXXXXX", o->places[i]) >= PATH_BYTES)
             continue;
         fd = mkostemp(path, O_CLOEXEC);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/http.h"
 #include "cli/tool/page.h"
@@ -21,13 +22,15 @@
 #include "cli/view/source.h"
 #include "view/answer.h"
 
-enum { IDLE_DEFAULT_S = 3600 };
+enum { IDLE_DEFAULT_S = 3600, PORT_FIRST = 20480, PORTS = 8192 };
 
 struct view {
     struct alqi_cli_target target;   /* -p, --control: a process beside files */
     struct alqi_cli_view_live *live; /* NULL: none */
     /* port 0: any that is free; seconds, 0: never */
     uint64_t port, idle_s;
+    /* the same each time for the same user and operands */
+    uint16_t port_wish;
     bool is_quiet; /* starts no browser */
     /* --no-index: neither read nor left */
     bool has_no_index;
@@ -133,6 +136,33 @@ browser_open(const char *url)
     free(argv[1]);
 }
 
+/* Adds a text to a hash of texts. */
+static uint64_t
+hash_add(uint64_t hash, const char *text)
+{
+    for (; *text != '\0'; text++)
+        hash = alqi_base_mix(hash ^ (unsigned char)*text);
+    return alqi_base_mix(hash + 1);
+}
+
+/* A port for what is shown, so that a link to it is good once more when it is
+ * shown again; below those that the system gives out. */
+static uint16_t
+port_of(const struct view *v, char **operands, int n)
+{
+    uint64_t hash = alqi_base_mix(getuid() + (uint64_t)v->target.pid);
+
+    if (v->target.control != NULL)
+        hash = hash_add(hash, v->target.control);
+    for (int i = 0; i < n; i++) {
+        char *whole = realpath(operands[i], NULL);
+
+        hash = hash_add(hash, whole != NULL ? whole : operands[i]);
+        free(whole);
+    }
+    return (uint16_t)(PORT_FIRST + hash % PORTS);
+}
+
 /* Prints the address before it waits, as programs read it. A browser is started
  * only where there is a screen. */
 static int
@@ -141,7 +171,9 @@ serve(struct view *v)
     struct alqi_cli_http_config config = {
         .verb = "view",
         .port = (uint16_t)v->port,
+        .port_wish = v->port_wish,
         .has_token = true,
+        .is_token_kept = true,
         .is_private = true,
         .takes_post = v->live != NULL,
         .idle_s = (unsigned)v->idle_s,
@@ -224,6 +256,7 @@ alqi_cli_view(int argc, char **argv)
 
     if (rc < 0)
         rc = files_open(&v, argc, argv, first);
+    v.port_wish = rc < 0 ? port_of(&v, argv + first, argc - first) : 0;
     if (rc < 0)
         rc = serve(&v);
     alqi_view_set_drop(v.set);
