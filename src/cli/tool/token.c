@@ -3,9 +3,9 @@
  *   no file --write aside, link--> file --read--> token
  *   a file that others may read --unlink--> no file
  *
- * .inv.whole  The file's name appears with all of its bytes behind it, so that
+ * .inv.named  The file's name appears with all of its bytes behind it, so that
  *             of two servers that begin at once both have the same word.
- * .inv.own    A word is used only from a plain file of the user that nobody
+ * .inv.secret A word is used only from a plain file of the user that nobody
  *             else can have read. */
 #include <fcntl.h>
 #include <limits.h>
@@ -48,7 +48,7 @@ path_find(char path[PATH_MAX])
     return n < PATH_MAX;
 }
 
-/* Keeps .inv.own. */
+/* Keeps .inv.secret. */
 static bool
 token_read(const char *path, alqi_cli_token token)
 {
@@ -69,7 +69,7 @@ token_read(const char *path, alqi_cli_token token)
 }
 
 /* Writes the word to a file beside the path, and gives it that name unless
- * another has it by now (.inv.whole). */
+ * another has it by now (.inv.named). */
 static void
 token_keep(const char *path, const alqi_cli_token token)
 {
