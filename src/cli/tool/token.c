@@ -7,6 +7,7 @@
  *             of two servers that begin at once both have the same word.
  * .inv.secret A word is used only from a plain file of the user that nobody
  *             else can have read. */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -48,9 +49,9 @@ path_find(char path[PATH_MAX])
     return n < PATH_MAX;
 }
 
-/* Keeps .inv.secret. */
+/* Keeps .inv.secret; *is_there: some file has the name. */
 static bool
-token_read(const char *path, alqi_cli_token token)
+token_read(const char *path, alqi_cli_token token, bool *is_there)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     char text[N_DIGITS + 2];
@@ -61,6 +62,7 @@ token_read(const char *path, alqi_cli_token token)
               text[N_DIGITS] == '\n' &&
               strspn(text, "0123456789abcdef") == N_DIGITS;
 
+    *is_there = fd >= 0 || errno != ENOENT;
     if (fd >= 0)
         close(fd);
     if (ok)
@@ -90,16 +92,19 @@ bool
 alqi_cli_token_of_user(alqi_cli_token token)
 {
     char path[PATH_MAX];
+    bool is_there;
 
     if (!path_find(path))
         return alqi_cli_token_new(token);
-    if (token_read(path, token))
+    if (token_read(path, token, &is_there))
         return true;
     if (!alqi_cli_token_new(token))
         return false;
     alqi_cli_folders_make(path);
-    unlink(path);
+    if (is_there)
+        unlink(path);
     token_keep(path, token);
-    (void)token_read(path, token); /* of another server, if it was first */
+    /* of another server, if it was first */
+    (void)token_read(path, token, &is_there);
     return true;
 }
