@@ -108,6 +108,10 @@ test("a process is seen as it grows, is told to stop, and ends", async () => {
     process.kill(program.pid);
     await program.ended;
     await says(/has ended\s*$/);
+    const { ended, notes } = (await (await fetch(s.url + "api/info"))
+        .json()).traces[0];
+    assert.equal(ended, "killed");
+    assert.match(notes.join(), /the program was killed/);
     await page.goto(`${s.url}#view=sites`);
     await settled(page);
     assert.ok(Math.abs(await shownTotal(page) -

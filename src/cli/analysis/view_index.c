@@ -808,14 +808,16 @@ pictured(void *arg)
     return &y->watch;
 }
 
-/* Finishes the copy. A trace that goes on has no end yet, which is no flaw. */
+/* Finishes the copy. A trace that goes on has no end yet, which is no flaw: the
+ * label has the word. */
 static const char *
 picture_put(struct alqi_cli_view_indexer *x, struct alqi_cli_analysis *picture,
             const struct alqi_cli_view_label *label)
 {
     if (!picture->notes.has_end) {
         picture->notes.has_end = true;
-        picture->notes.ended = alqi_cli_names_intern(picture->names, "running");
+        picture->notes.ended =
+            alqi_cli_names_intern(picture->names, label->ended);
     }
     x->picture->a = picture;
     return tables_put(x->picture, label);
@@ -854,21 +856,23 @@ alqi_cli_rows_end(struct alqi_cli_rows *r, struct alqi_cli_input *input)
 }
 
 const char *
-alqi_cli_rows_picture(struct alqi_cli_rows *r, const char *name,
-                      const char *damage, char **bytes, size_t *n_bytes)
+alqi_cli_rows_picture(struct alqi_cli_rows *r,
+                      const struct alqi_cli_view_label *label, char **bytes,
+                      size_t *n_bytes)
 {
-    struct alqi_cli_view_label label = {name, no_key, damage, 0};
+    struct alqi_cli_view_label keyless = *label;
     struct alqi_cli_analysis *picture =
         alqi_cli_realloc(NULL, 1, sizeof *picture);
     struct alqi_cli_view_indexer *x = r->indexer;
     const char *error = "there is no memory for the index";
 
+    keyless.key = no_key;
     x->picture_out = alqi_cli_memory_open(bytes, n_bytes);
     if (x->picture_out == NULL)
         alqi_cli_die("out of memory for the index");
     alqi_cli_analysis_picture(x->a, picture);
     if (fflush(r->out) == 0 && put(x->picture_out, r->bytes, r->n_bytes))
-        error = picture_put(x, picture, &label);
+        error = picture_put(x, picture, &keyless);
     picture_drop(x);
     alqi_cli_analysis_picture_free(picture);
     free(picture);

@@ -41,6 +41,7 @@ struct alqi_cli_view_label {
     const unsigned char *key; /* identifies it */
     const char *damage;       /* "", or why the rest was not read */
     uint64_t n_warnings;      /* of the reader */
+    const char *ended; /* how, of a snapshot that has no end record yet */
 };
 
 /* Damage and warnings as an input that was read has them. */
@@ -84,11 +85,11 @@ const char *alqi_cli_rows_end(struct alqi_cli_rows *rows,
 void alqi_cli_rows_free(struct alqi_cli_rows *rows);
 
 /* The index of a snapshot of the running analysis that these rows observe, in
- * *bytes, which the caller frees; name and damage as a label has them.
- * Functions have the same numbers in each. NULL, or what went wrong: then there
- * is nothing to free. */
-const char *alqi_cli_rows_picture(struct alqi_cli_rows *rows, const char *name,
-                                  const char *damage, char **bytes,
-                                  size_t *n_bytes);
+ * *bytes, which the caller frees; the label needs no key. Functions have the
+ * same numbers in each. NULL, or what went wrong: then there is nothing to
+ * free. */
+const char *alqi_cli_rows_picture(struct alqi_cli_rows *rows,
+                                  const struct alqi_cli_view_label *label,
+                                  char **bytes, size_t *n_bytes);
 
 #endif

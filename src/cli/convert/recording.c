@@ -282,6 +282,19 @@ alqi_cli_recording_is_live(const struct alqi_cli_recording *r)
            alqi_cli_recording_is_live_as(r, (pid_t)r->header.pid);
 }
 
+/* An exec counts as an exit; a process that is there no more and has set
+ * neither flag was killed. */
+const char *
+alqi_cli_recording_ended(const struct alqi_cli_recording *r)
+{
+    if (alqi_cli_recording_is_live(r))
+        return "running";
+    return (atomic_load(&r->header.flags) &
+            (ALQI_RAW_EXITED | ALQI_RAW_EXECUTED)) != 0
+               ? "exit"
+               : "killed";
+}
+
 bool
 alqi_cli_recording_room(void *array, size_t n, size_t *capacity,
                         size_t each_bytes)

@@ -40,6 +40,9 @@ uid_t alqi_cli_recording_owner(const struct alqi_cli_recording *recording);
 pid_t alqi_cli_recording_pid(const struct alqi_cli_recording *recording);
 /* Whether the process that writes it is there still. */
 bool alqi_cli_recording_is_live(const struct alqi_cli_recording *recording);
+/* How it ended, for the end record: running, exit or killed. */
+const char *
+alqi_cli_recording_ended(const struct alqi_cli_recording *recording);
 /* As alqi_cli_recording_is_live, where the process has another number here
  * (containers). */
 bool alqi_cli_recording_is_live_as(const struct alqi_cli_recording *recording,

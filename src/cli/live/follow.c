@@ -543,11 +543,26 @@ alqi_cli_follow_analysis(struct alqi_cli_follow *f)
     return &f->analysis;
 }
 
+/* The end record's word, as long as there is no such record. */
+static const char *
+ended_word(const struct alqi_cli_follow *f)
+{
+    if (!f->is_over)
+        return "running";
+    return f->recording != NULL ? alqi_cli_recording_ended(f->recording)
+                                : "killed";
+}
+
 const char *
 alqi_cli_follow_index(struct alqi_cli_follow *f, char **bytes, size_t *n_bytes)
 {
-    return alqi_cli_rows_picture(&f->rows, alqi_base_file_name(f->path),
-                                 f->damage, bytes, n_bytes);
+    struct alqi_cli_view_label label = {
+        .name = alqi_base_file_name(f->path),
+        .damage = f->damage,
+        .ended = ended_word(f),
+    };
+
+    return alqi_cli_rows_picture(&f->rows, &label, bytes, n_bytes);
 }
 
 const char *

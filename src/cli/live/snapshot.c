@@ -95,18 +95,6 @@ is_written(struct alqi_cli_trace_out *out, enum alq_status status)
     return why == NULL;
 }
 
-/* How the trace says that the program ended, as far as it is known now. */
-static const char *
-ended_word(const struct alqi_cli_recording *r)
-{
-    if (alqi_cli_recording_is_live(r))
-        return "running";
-    return (atomic_load(&alqi_cli_recording_header(r)->flags) &
-            ALQI_RAW_EXITED) != 0
-               ? "exit"
-               : "killed";
-}
-
 /* Converts all that is recorded so far; false after a message. */
 static bool
 trace_write(const struct alqi_cli_recording *r, FILE *file,
@@ -117,7 +105,7 @@ trace_write(const struct alqi_cli_recording *r, FILE *file,
     enum alq_status status = ALQ_ENOMEM;
 
     if (symbols != NULL)
-        status = alqi_cli_convert(r, ended_word(r), 0, symbols,
+        status = alqi_cli_convert(r, alqi_cli_recording_ended(r), 0, symbols,
                                   alqi_cli_trace_put, &out, result);
     alqi_symbol_table_drop(symbols);
     return is_written(&out, status);

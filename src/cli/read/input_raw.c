@@ -5,7 +5,6 @@
  * there. The trace is an unnamed file: only the descriptor that is returned
  * keeps it. */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,20 +14,6 @@
 #include "cli/convert/convert.h"
 #include "cli/read/input_raw.h"
 #include "cli/tool/output.h"
-
-/* How the recording's process ended, for the end record. An exec counts as an
- * exit; a process that is there no more and has set neither flag was killed. */
-static const char *
-ended_word(const struct alqi_cli_recording *recording)
-{
-    const struct alqi_raw_header *h = alqi_cli_recording_header(recording);
-
-    if (alqi_cli_recording_is_live(recording))
-        return "running";
-    return (atomic_load(&h->flags) & (ALQI_RAW_EXITED | ALQI_RAW_EXECUTED)) != 0
-               ? "exit"
-               : "killed";
-}
 
 /* Writes the trace of the recording to out. False: the reason has been said. */
 static bool
@@ -41,8 +26,8 @@ convert(const char *path, const struct alqi_cli_recording *recording, FILE *out)
     const char *why;
 
     if (symbols != NULL)
-        st = alqi_cli_convert(recording, ended_word(recording), 0, symbols,
-                              alqi_cli_trace_put, &trace, &result);
+        st = alqi_cli_convert(recording, alqi_cli_recording_ended(recording), 0,
+                              symbols, alqi_cli_trace_put, &trace, &result);
     alqi_symbol_table_drop(symbols);
     why = alqi_cli_trace_failure(&trace, st);
     if (why != NULL)

@@ -33,11 +33,11 @@ enum {
 struct shown {
     int trace;   /* of the set; NO_TRACE: none yet */
     char *bytes; /* its index (.inv.renew) */
-    size_t n_bytes;
     /* events that are in it, of which generation of the part's file */
     uint64_t n_events;
     unsigned generation;
-    bool is_behind; /* more has been written than was read */
+    bool is_whole;  /* it was made when nobody wrote any more */
+    bool is_behind; /* more has been written than it has */
 };
 
 struct alqi_cli_view_live {
@@ -96,21 +96,37 @@ index_renew(struct alqi_cli_view_live *l, struct alqi_cli_top_part *p,
     }
     free(s->bytes);
     s->bytes = bytes;
-    s->n_bytes = n;
     s->n_events = events_of(p->follow);
     s->generation = p->generation;
+    s->is_whole = p->reading == ALQI_CLI_FOLLOW_OVER;
     l->generation++;
 }
 
-/* Asks the process and reads on; true: there is something new to show. */
+/* What was read has more than the index, or says how the process ended. */
 static bool
-part_look(struct alqi_cli_top_part *p, struct shown *s)
+has_news(const struct alqi_cli_top_part *p, const struct shown *s)
 {
-    alqi_cli_top_part_ask(p);
-    s->is_behind = alqi_cli_top_part_read(p, READ_US);
     return p->follow != NULL &&
            (s->trace == NO_TRACE || s->generation != p->generation ||
-            s->n_events != events_of(p->follow));
+            s->n_events != events_of(p->follow) ||
+            s->is_whole != (p->reading == ALQI_CLI_FOLLOW_OVER));
+}
+
+/* Asks the process, reads on, and renews the index if it may (.inv.share). The
+ * page asks on as long as something is behind. */
+static void
+part_look(struct alqi_cli_view_live *l, struct alqi_cli_top_part *p,
+          struct shown *s)
+{
+    bool is_more, may = alqi_cli_mono_us() >= l->next_us;
+
+    alqi_cli_top_part_ask(p);
+    is_more = alqi_cli_top_part_read(p, READ_US);
+    if (may && has_news(p, s))
+        index_renew(l, p, s);
+    s->is_behind =
+        is_more || (!may && has_news(p, s)) ||
+        (p->is_gone && p->follow != NULL && p->reading != ALQI_CLI_FOLLOW_OVER);
 }
 
 static void
@@ -119,9 +135,7 @@ look(struct alqi_cli_view_live *l)
     uint64_t begun_us = alqi_cli_mono_us();
 
     for (uint32_t i = 0; i < l->top.n_parts; i++)
-        if (part_look(&l->top.parts[i], &l->shown[i]) &&
-            alqi_cli_mono_us() >= l->next_us)
-            index_renew(l, &l->top.parts[i], &l->shown[i]);
+        part_look(l, &l->top.parts[i], &l->shown[i]);
     if (begun_us < l->next_us)
         return;
     l->took_us = alqi_cli_mono_us() - begun_us;
