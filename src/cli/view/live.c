@@ -112,8 +112,8 @@ has_news(const struct alqi_cli_top_part *p, const struct shown *s)
             s->is_whole != (p->reading == ALQI_CLI_FOLLOW_OVER));
 }
 
-/* Asks the process, reads on, and renews the index if it may (.inv.share). The
- * page asks on as long as something is behind. */
+/* Asks the process, reads on, and renews the index if it may (.inv.share). Of a
+ * process that has ended the page asks on as long as something is behind. */
 static void
 part_look(struct alqi_cli_view_live *l, struct alqi_cli_top_part *p,
           struct shown *s)
@@ -125,8 +125,9 @@ part_look(struct alqi_cli_view_live *l, struct alqi_cli_top_part *p,
     if (may && has_news(p, s))
         index_renew(l, p, s);
     s->is_behind =
-        is_more || (!may && has_news(p, s)) ||
-        (p->is_gone && p->follow != NULL && p->reading != ALQI_CLI_FOLLOW_OVER);
+        is_more ||
+        (p->is_gone && p->follow != NULL &&
+         ((!may && has_news(p, s)) || p->reading != ALQI_CLI_FOLLOW_OVER));
 }
 
 static void
