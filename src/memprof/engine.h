@@ -342,6 +342,13 @@ enum alq_status alqi_memprof_each(
     struct alqi_memprof_thread *thread, struct alq_profile *profile,
     int (*visit)(void *arg, const struct alq_allocation *a, uintptr_t data),
     void *arg);
+/* In a copy of a process, which has one thread and never ends a call of the
+ * engine: visits the sampled blocks of notified heaps whose trackers have that
+ * callback.  Takes no lock (alone.c). */
+void alqi_memprof_each_alone(int (*dealloc_major)(void *arg, uintptr_t data),
+                             void (*visit)(void *arg, const void *block,
+                                           uintptr_t data),
+                             void *arg);
 bool alqi_memprof_is_discarded(const struct alq_profile *profile);
 void alqi_memprof_counts(const struct alq_profile *profile,
                          struct alq_memprof_counts *out);

@@ -11,6 +11,10 @@
  *               thread that frees more than it makes gives batches back, so a
  *               producer and a consumer on two threads leak nothing.
  *
+ * .inv.alone_nodes  All slabs stand in a list that only grows, so that a process
+ *               with one thread left finds each node, whatever the others were
+ *               about when they went.
+ *
  * A free node's first word links the cache, a batch's first node has the link
  * to the next batch in its second word. */
 #include "memprof/entry.h"
@@ -23,14 +27,16 @@ enum {
 };
 
 struct slab {
-    struct slab *next; /* one with nodes left to carve */
-    uint32_t n_carved; /* this header is the first     */
+    struct slab *next;  /* one with nodes left to carve */
+    struct slab *older; /* the one mapped before        */
+    uint32_t n_carved;  /* this header is the first     */
 };
 
 static struct {
     struct alqi_plat_lock lock;
     struct alqi_pool_node *batches;
     struct slab *slabs;
+    struct slab *newest; /* of all: .inv.alone_nodes */
 } pool = {.lock = ALQI_PLAT_LOCK(MEMPROF_POOL)};
 
 static struct alqi_pool_node *
@@ -57,6 +63,15 @@ alqi_pool_fork_reset(void)
     alqi_plat_lock_break(&pool.lock);
     pool.batches = NULL;
     pool.slabs = NULL;
+    pool.newest = NULL;
+}
+
+void
+alqi_pool_each_alone(void (*visit)(void *arg, const void *node), void *arg)
+{
+    for (struct slab *s = pool.newest; s != NULL; s = s->older)
+        for (uint32_t i = 1; i < s->n_carved; i++)
+            visit(arg, node_at((char *)s, i));
 }
 
 /* In address order, so that lists of entries lie in address order, too. */
@@ -122,6 +137,8 @@ batch_get_slow(void)
     alqi_pool_lock();
     s->next = pool.slabs;
     pool.slabs = s;
+    s->older = pool.newest;
+    pool.newest = s;
     b = batch_get_locked();
     alqi_pool_unlock();
     return b;

@@ -60,6 +60,10 @@ void alqi_pool_drain(struct alqi_memprof_thread *t);
 /* The pool's lock, around a prepared fork. */
 void alqi_pool_lock(void);
 void alqi_pool_unlock(void);
+/* Visits every node, free ones too, in a process of one thread, whoever held
+ * the lock (.inv.alone_nodes). */
+void alqi_pool_each_alone(void (*visit)(void *arg, const void *node),
+                          void *arg);
 /* An unprepared fork: loses the free nodes that no cache has. */
 void alqi_pool_fork_reset(void);
 

@@ -338,6 +338,18 @@ alqi_profiles_fork_reset(const struct alqi_memprof_thread *self)
             fork_reset(&s->profile[i], self);
 }
 
+bool
+alqi_profile_is(const struct alq_profile *p)
+{
+    for (struct profile_slab *s = profiles.slabs; s != NULL; s = s->next) {
+        uintptr_t at = (uintptr_t)p - (uintptr_t)s->profile;
+
+        if (at < PER_SLAB * sizeof *p && at % sizeof *p == 0)
+            return true;
+    }
+    return false;
+}
+
 /* ---- what its users ask of it ----------------------------------------------
  */
 

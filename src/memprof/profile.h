@@ -97,6 +97,10 @@ void alqi_profile_release(struct alq_profile *p, uint64_t one);
  * sampling.  `p` may be stale (.inv.stable). */
 bool alqi_profile_enter(struct alq_profile *p, uint64_t id);
 
+/* Whether there is, or was, a profile at that address; in a process of one
+ * thread, whoever held the lock. */
+bool alqi_profile_is(const struct alq_profile *p);
+
 /* ---- cells -------------------------------------------------------------- */
 
 /* Takes a cell for the thread; NULL: all are taken, or the profile has none. */

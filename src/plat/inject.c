@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/uio.h>
 
 #include "base/base.h"
@@ -31,12 +32,19 @@ alqi_plat_memory_read(pid_t pid, uintptr_t from, void *to, size_t n_bytes)
     return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)n_bytes;
 }
 
+int
+alqi_plat_tie(pid_t pid)
+{
+    return ptrace(PTRACE_SEIZE, pid, NULL, (void *)PTRACE_O_EXITKILL) == 0
+               ? 0
+               : errno;
+}
+
 #if defined(__x86_64__)
 
 #include <cpuid.h>
 #include <elf.h>
 #include <signal.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -119,6 +127,17 @@ is_in_sequence(pid_t tid)
            descriptor != 0;
 }
 
+static void
+registers_copy(const struct user_regs_struct *r,
+               uintptr_t to[ALQI_PLAT_REGISTERS])
+{
+    const uintptr_t from[ALQI_PLAT_REGISTERS] = {
+        r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->rsp,
+        r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15};
+
+    memcpy(to, from, sizeof from);
+}
+
 int
 alqi_plat_thread_stop(pid_t tid, struct alqi_plat_stopped *out)
 {
@@ -142,6 +161,7 @@ alqi_plat_thread_stop(pid_t tid, struct alqi_plat_stopped *out)
         return EBUSY;
     }
     out->sp = r.rsp;
+    registers_copy(&r, out->registers);
     out->call = (long)r.orig_rax;
     out->is_in_sequence = is_in_sequence(tid);
     return 0;

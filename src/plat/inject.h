@@ -19,7 +19,9 @@ enum {
     /* Of an injected call's argument, its last byte 0. */
     ALQI_PLAT_INJECT_ARGUMENT_BYTES = 8192,
     /* Of the thread's registers, as the system has them. */
-    ALQI_PLAT_INJECT_EXTENDED_BYTES = 16384
+    ALQI_PLAT_INJECT_EXTENDED_BYTES = 16384,
+    /* General registers of a thread, those that may hold an address. */
+    ALQI_PLAT_REGISTERS = 16
 };
 
 /* A stopped thread. */
@@ -29,6 +31,7 @@ struct alqi_plat_stopped {
     /* The system call that it waits in or comes from; -1: none. */
     long call;
     bool is_in_sequence; /* of restartable instructions (rseq) */
+    uintptr_t registers[ALQI_PLAT_REGISTERS]; /* sp is among them */
 };
 
 /* Whether this system and this processor can do it at all. */
@@ -51,6 +54,10 @@ int alqi_plat_thread_call(const struct alqi_plat_stopped *thread,
 /* Finds such code in the n bytes of another process's memory at `text`; 0:
  * there is none. */
 uintptr_t alqi_plat_come_back_find(pid_t pid, uintptr_t text, size_t n_bytes);
+
+/* The process is killed when the calling one ends, however that ends; it is
+ * traced by it, and reaped by it when it ends before.  0, or an errno. */
+int alqi_plat_tie(pid_t pid);
 
 /* Reads another process's memory: whether all n bytes were read. */
 bool alqi_plat_memory_read(pid_t pid, uintptr_t from, void *to, size_t n_bytes);

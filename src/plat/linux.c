@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "plat/owned.h"
 #include "plat/plat.h"
 #include "plat/ticks.h"
 
@@ -77,7 +78,10 @@ pages_map_new(size_t bytes)
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    return p == MAP_FAILED ? NULL : p;
+    if (p == MAP_FAILED)
+        return NULL;
+    alqi_plat_owned_add_sigsafe(p, bytes);
+    return p;
 }
 
 bool
@@ -141,6 +145,7 @@ alqi_plat_pages_unmap(void *pages, size_t bytes)
     if (is_reserved(pages) ||
         alqi_plat_confinement_sigsafe() == ALQI_PLAT_NO_CALLS)
         return;
+    alqi_plat_owned_remove_sigsafe(pages);
     munmap(pages, bytes);
     errno = saved;
 }

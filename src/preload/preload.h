@@ -429,6 +429,12 @@ void alqi_preload_recorder_moved(struct alqi_preload_thread *thread,
 void alqi_preload_recorder_drops(void);
 /* Module events in the recording. */
 uint32_t alqi_preload_recorder_n_modules(void);
+/* In a copy of the process (copy.c): the recording's blocks, each by its place
+ * in the recording. */
+void alqi_preload_recorder_each_alone(
+    void (*visit)(void *arg, const void *block, uint32_t stream,
+                  uint64_t ordinal),
+    void *arg);
 /* The exact mode's tables are full: sample from here on, and log it. */
 void alqi_preload_recorder_take_over(void);
 

@@ -592,6 +592,34 @@ alqi_preload_recorder_has_all(void)
            (alqi_preload_config.rate >= 1 && alqi_preload_recorder_is_on());
 }
 
+/* Whom block_tell tells. */
+struct told {
+    void (*visit)(void *arg, const void *block, uint32_t stream,
+                  uint64_t ordinal);
+    void *arg;
+};
+
+/* The parent's blocks are in another recording. */
+static void
+block_tell(void *arg, const void *block, uintptr_t data)
+{
+    const struct told *told = arg;
+
+    if (!data_is_inherited(data))
+        told->visit(told->arg, block, data_stream(data), data_ordinal(data));
+}
+
+void
+alqi_preload_recorder_each_alone(void (*visit)(void *arg, const void *block,
+                                               uint32_t stream,
+                                               uint64_t ordinal),
+                                 void *arg)
+{
+    struct told told = {visit, arg};
+
+    alqi_memprof_each_alone(on_dealloc, block_tell, &told);
+}
+
 void
 alqi_preload_recorder_take_over(void)
 {

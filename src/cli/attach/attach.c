@@ -25,6 +25,7 @@
 #include "base/base.h"
 #include "base/file_name.h"
 #include "base/pattern.h"
+#include "cli/attach/library.h"
 #include "cli/attach/safe.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/proc.h"
@@ -311,19 +312,14 @@ library_wait(struct alqi_cli_attach *a)
     return say_gone(a);
 }
 
-/* A library that is there already, under whatever name it came. */
 static bool
 library_is_there(struct alqi_cli_attach *a)
 {
-    for (size_t i = 0; i < a->target.n_mappings; i++) {
-        const char *path = a->target.mappings[i].path;
+    const char *name = alqi_cli_library_name(&a->target);
 
-        if (strncmp(alqi_base_file_name(path), "libaliquot-preload.", 19) != 0)
-            continue;
-        snprintf(a->library_name, sizeof a->library_name, "%s", path);
-        return true;
-    }
-    return false;
+    if (name != NULL)
+        snprintf(a->library_name, sizeof a->library_name, "%s", name);
+    return name != NULL;
 }
 
 static bool
@@ -349,22 +345,11 @@ library_load(struct alqi_cli_attach *a)
 
 /* ---- open, begin, end ---------------------------------------------------- */
 
-/* The C library's text has the return from signals. */
 static bool
 come_back_find(struct alqi_cli_attach *a)
 {
-    for (size_t i = 0; i < a->target.n_mappings && a->come_back == 0; i++) {
-        const struct alqi_cli_mapping *m = &a->target.mappings[i];
-
-        if (m->is_executable &&
-            strcmp(alqi_base_file_name(m->path), "libc.so.6") == 0)
-            a->come_back = alqi_plat_come_back_find(a->target.pid, m->start,
-                                                    m->end - m->start);
-    }
-    return a->come_back != 0 ||
-           alqi_cli_refuse("%s: process %d has a C library that this command "
-                           "does not know",
-                           a->verb, (int)a->target.pid);
+    a->come_back = alqi_cli_come_back(a->verb, &a->target);
+    return a->come_back != 0;
 }
 
 static bool

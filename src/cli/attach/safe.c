@@ -13,6 +13,7 @@
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +192,53 @@ alqi_cli_modules_program_defines(struct alqi_cli_modules *m, const char *name)
     opening = m;
     dwfl_getmodules(m->dwfl, first_visit, &program, 0);
     return program != NULL && exported(program, name, &value, &bias);
+}
+
+/* The section that has the address, as ".bss+0x40". */
+static bool
+section_place(Dwfl_Module *module, uintptr_t address, const char *file,
+              char *out, size_t capacity)
+{
+    GElf_Addr bias, at = address;
+    Elf_Scn *section = dwfl_module_address_section(module, &at, &bias);
+    size_t names;
+    GElf_Shdr header;
+    const char *name;
+
+    if (section == NULL || gelf_getshdr(section, &header) == NULL ||
+        elf_getshdrstrndx(dwfl_module_getelf(module, &bias), &names) != 0)
+        return false;
+    name = elf_strptr(dwfl_module_getelf(module, &bias), names, header.sh_name);
+    if (name == NULL)
+        return false;
+    snprintf(out, capacity, "%s %s+0x%" PRIx64, file, name, (uint64_t)at);
+    return true;
+}
+
+bool
+alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address, char *out,
+                       size_t capacity)
+{
+    Dwfl_Module *module;
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char *name, *file;
+
+    opening = m;
+    module = dwfl_addrmodule(m->dwfl, address);
+    if (module == NULL)
+        return false;
+    file = alqi_base_file_name(module_name(module));
+    name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL,
+                                NULL);
+    if (name == NULL || offset >= symbol.st_size)
+        return section_place(module, address, file, out, capacity);
+    if (offset == 0)
+        snprintf(out, capacity, "%s (%s)", name, file);
+    else
+        snprintf(out, capacity, "%s+0x%" PRIx64 " (%s)", name, (uint64_t)offset,
+                 file);
+    return true;
 }
 
 /* ---- frames -------------------------------------------------------------- */

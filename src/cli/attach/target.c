@@ -5,6 +5,7 @@
  * this user's rights, the program, its C library. */
 #include "cli/attach/target.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -112,10 +113,12 @@ mapping_add(struct alqi_cli_attach_target *t, size_t *room, const char *line)
     char flags[8] = "";
     int at = 0;
 
-    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s %*s %*s %*s %n", &m.start,
-               &m.end, flags, &at) < 3)
+    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s %" SCNx64 " %*s %*s %n",
+               &m.start, &m.end, flags, &m.offset, &at) < 4)
         return true;
     m.is_executable = flags[2] == 'x';
+    m.is_writable = flags[1] == 'w';
+    m.is_shared = flags[3] == 's';
     snprintf(m.path, sizeof m.path, "%.*s", (int)strcspn(line + at, "\n"),
              line + at);
     if (t->n_mappings == *room) {
@@ -172,6 +175,43 @@ alqi_cli_target_at(const struct alqi_cli_attach_target *t, uintptr_t address)
         if (address >= t->mappings[i].start && address < t->mappings[i].end)
             return &t->mappings[i];
     return NULL;
+}
+
+static bool
+is_same_namespace(pid_t one, pid_t other)
+{
+    struct stat a, b;
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)one);
+    if (stat(path, &a) != 0)
+        return false;
+    snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)other);
+    return stat(path, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+pid_t
+alqi_cli_target_other(const struct alqi_cli_attach_target *t, pid_t inner_pid)
+{
+    struct alqi_cli_attach_target other = {0};
+    struct dirent *entry;
+    pid_t found = 0;
+    DIR *directory;
+
+    if (t->inner_pid == t->pid)
+        return inner_pid;
+    directory = opendir("/proc");
+    while (directory != NULL && found == 0 &&
+           (entry = readdir(directory)) != NULL) {
+        other.pid = (pid_t)atoi(entry->d_name);
+        if (other.pid > 0 && status_read(&other) &&
+            other.inner_pid == inner_pid &&
+            is_same_namespace(t->pid, other.pid))
+            found = other.pid;
+    }
+    if (directory != NULL)
+        closedir(directory);
+    return found;
 }
 
 void

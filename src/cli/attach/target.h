@@ -13,6 +13,9 @@
 struct alqi_cli_mapping {
     uintptr_t start, end;
     bool is_executable;
+    bool is_writable;
+    bool is_shared;
+    uint64_t offset; /* of `start` in the file */
     char path[512]; /* as the process sees it; "": none */
 };
 
@@ -54,6 +57,11 @@ alqi_cli_target_find(const struct alqi_cli_attach_target *target,
 const struct alqi_cli_mapping *
 alqi_cli_target_at(const struct alqi_cli_attach_target *target,
                    uintptr_t address);
+
+/* The process that has that number where the target's is inner_pid; 0: none is
+ * to be seen from here. */
+pid_t alqi_cli_target_other(const struct alqi_cli_attach_target *target,
+                            pid_t inner_pid);
 
 void alqi_cli_target_drop(struct alqi_cli_attach_target *target);
 

@@ -37,6 +37,10 @@ struct alqi_cli_conversion {
     struct alqi_base_map live;
     /* keys of blocks whose free was merged before their allocation */
     struct alqi_base_map early;
+    /* object id -> bytes, of blocks that live; while keeps_sizes */
+    struct alqi_base_map sizes;
+    /* set before the first step (lying.c) */
+    bool keeps_sizes;
     /* bits of a rate -> its index in the trace */
     struct alqi_base_map rates;
     /* index last announced in the trace, or ALQI_CLI_NO_THREAD */
@@ -110,6 +114,36 @@ alqi_cli_conversion_ended(struct alqi_cli_conversion *conversion,
                           uint64_t time_ns, uint64_t n_damaged,
                           const char *ended);
 
+/* ---- lying.c --------------------------------------------------------------
+ */
+
+/* A block begins, or ends. */
+static inline bool
+alqi_cli_conversion_size_put(struct alqi_cli_conversion *conversion,
+                             uint64_t id, uint64_t bytes)
+{
+    return ALQI_LIKELY(!conversion->keeps_sizes) ||
+           alqi_base_map_put(&conversion->sizes, id, bytes);
+}
+
+static inline void
+alqi_cli_conversion_size_drop(struct alqi_cli_conversion *conversion,
+                              uint64_t id)
+{
+    uint64_t bytes;
+
+    if (ALQI_UNLIKELY(conversion->keeps_sizes))
+        alqi_base_map_take(&conversion->sizes, id, &bytes);
+}
+
+/* A sampled block's key in `live` and `early`.  The two parts do not meet as
+ * long as a stream makes fewer than 2^40 samples. */
+static inline uint64_t
+alqi_cli_conversion_key(uint32_t stream, uint64_t ordinal)
+{
+    return (uint64_t)stream << 40 ^ ordinal;
+}
+
 /* ---- convert_exact.c ------------------------------------------------------
  */
 
@@ -122,6 +156,9 @@ alqi_cli_exact_writer_open(struct alqi_cli_conversion *conversion,
                            const struct alqi_cli_recording *recording);
 void alqi_cli_exact_writer_drop(struct alqi_cli_exact_writer *writer);
 /* Chunks passed over so far; writer may be NULL. */
+/* Address -> object id of the blocks that live; NULL: there is no such part. */
+const struct alqi_base_map *
+alqi_cli_exact_live(const struct alqi_cli_exact_writer *writer);
 uint64_t
 alqi_cli_exact_writer_n_damaged(const struct alqi_cli_exact_writer *writer);
 /* Writes the events up to that time (UINT64_MAX: all there are), but at most

@@ -37,14 +37,6 @@ n_damaged(const struct alqi_cli_conversion *c)
            alqi_cli_exact_writer_n_damaged(c->exact);
 }
 
-/* A sampled block's key in live and early. The two parts do not meet as long
- * as a stream makes fewer than 2^40 samples. */
-static uint64_t
-key_of(uint32_t stream, uint64_t ordinal)
-{
-    return (uint64_t)stream << 40 ^ ordinal;
-}
-
 /* The sample count that a tool which knows one rate should read: scaled from
  * the allocation's rate to the trace's (wire/side.h RATE). At least 1. */
 static uint64_t
@@ -88,6 +80,7 @@ free_write(struct alqi_cli_conversion *c, uint64_t time_ns, uint64_t key,
     }
     *freed = id;
     c->result->n_frees++;
+    alqi_cli_conversion_size_drop(c, id);
     return alqi_ctf_write_collect(c->writer,
                                   alqi_cli_conversion_time_us(c, time_ns), id);
 }
@@ -98,7 +91,7 @@ move_write(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
 {
     uint64_t freed;
     enum alq_status status = free_write(
-        c, e->time_ns, key_of(e->from_stream, e->from_ordinal), &freed);
+        c, e->time_ns, alqi_cli_conversion_key(e->from_stream, e->from_ordinal), &freed);
 
     if (status != ALQ_OK || freed == NO_OBJECT)
         return status;
@@ -132,7 +125,7 @@ static enum alq_status
 alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
 {
     const struct alqi_raw_event *e = m->event;
-    uint64_t key = key_of(e->stream, e->ordinal);
+    uint64_t key = alqi_cli_conversion_key(e->stream, e->ordinal);
     uint64_t time_us = alqi_cli_conversion_time_us(c, e->time_ns), id, freed;
     enum alq_status status = alqi_cli_conversion_switch(
         c, m->thread, e->rate > 0 ? e->rate : c->header->rate, e->time_ns);
@@ -160,7 +153,10 @@ alloc_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
         c->result->n_frees++;
         return alqi_ctf_write_collect(c->writer, time_us, id);
     }
-    return alqi_base_map_put(&c->live, key, id) ? ALQ_OK : ALQ_ENOMEM;
+    return alqi_base_map_put(&c->live, key, id) &&
+                   alqi_cli_conversion_size_put(c, id, e->size_bytes)
+               ? ALQ_OK
+               : ALQ_ENOMEM;
 }
 
 /* Takes a module event of the streams. The exact part may have announced the
@@ -191,7 +187,7 @@ event_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
     case ALQI_RAW_FREE_OWN:
     case ALQI_RAW_FREE_OTHER:
         return free_write(c, m->event->time_ns,
-                          key_of(m->event->stream, m->event->ordinal), &freed);
+                          alqi_cli_conversion_key(m->event->stream, m->event->ordinal), &freed);
     case ALQI_RAW_MODULE:
         return module_write(c, m->event);
     case ALQI_RAW_CODE:
@@ -350,6 +346,7 @@ alqi_cli_conversion_close(struct alqi_cli_conversion *c)
     alqi_cli_jit_drop(c->jit);
     alqi_base_map_clear(&c->live);
     alqi_base_map_clear(&c->early);
+    alqi_base_map_clear(&c->sizes);
     alqi_base_map_clear(&c->rates);
     alqi_cli_exact_writer_drop(c->exact);
     free(c);

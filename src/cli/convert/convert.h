@@ -73,6 +73,27 @@ alqi_cli_conversion_more(struct alqi_cli_conversion *conversion);
  * sampled streams. */
 double
 alqi_cli_conversion_progress(const struct alqi_cli_conversion *conversion);
+/* Where the blocks lie that live (lying.c). Asked for before the first step;
+ * visited when a step left no more. The places of sampled blocks are the
+ * caller's, since a recording has none: each by stream and ordinal. */
+struct alqi_cli_lying {
+    /* in the process */
+    uint64_t address;
+    uint64_t bytes;
+    /* object id of the trace */
+    uint64_t id;
+};
+
+void alqi_cli_conversion_keep_sizes(struct alqi_cli_conversion *conversion);
+/* False: no such block lives in the trace. */
+bool alqi_cli_conversion_lies(const struct alqi_cli_conversion *conversion,
+                              uint64_t address, uint32_t stream,
+                              uint64_t ordinal, struct alqi_cli_lying *out);
+/* The next block of an exact recording, in no order; *at begins with 0. False:
+ * there is none left. */
+bool alqi_cli_conversion_lies_next(
+    const struct alqi_cli_conversion *conversion, size_t *at,
+    struct alqi_cli_lying *out);
 /* Writes the last records. Only close may follow. */
 enum alq_status alqi_cli_conversion_end(struct alqi_cli_conversion *conversion,
                                         const char *ended);

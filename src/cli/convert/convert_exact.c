@@ -295,6 +295,7 @@ static enum alq_status
 collect_write(struct alqi_cli_conversion *c, uint64_t id, uint64_t time_ns)
 {
     c->result->n_frees++;
+    alqi_cli_conversion_size_drop(c, id);
     return alqi_ctf_write_collect(c->writer,
                                   alqi_cli_conversion_time_us(c, time_ns), id);
 }
@@ -324,15 +325,19 @@ block_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e,
             const struct next_stack *stack, uint64_t *id)
 {
     uint64_t size_bytes = e->event->size_bytes;
+    enum alq_status status;
 
     c->is_last_exact = true;
     c->result->n_allocs++;
     c->result->allocated_bytes += (double)size_bytes;
-    return alqi_ctf_write_alloc_in_place(
+    status = alqi_ctf_write_alloc_in_place(
         c->writer, alqi_cli_conversion_time_us(c, e->time_ns), size_bytes,
         alqi_base_malloc_words(size_bytes),
         e->is_mapping ? ALQI_CTF_MAJOR : ALQI_CTF_EXTERNAL, stack->n_codes,
         stack->n_same, id);
+    if (status == ALQ_OK && !alqi_cli_conversion_size_put(c, *id, size_bytes))
+        return ALQ_ENOMEM;
+    return status;
 }
 
 /* The address must be free for the block that comes. What lives there ends
@@ -480,6 +485,12 @@ alqi_cli_exact_end(struct alqi_cli_conversion *c, uint64_t time_ns)
     for (uint32_t i = 0; status == ALQ_OK && i < w->n_streams; i++)
         status = moved_write(c, &w->streams[i], false, time_ns);
     return status;
+}
+
+const struct alqi_base_map *
+alqi_cli_exact_live(const struct alqi_cli_exact_writer *w)
+{
+    return w != NULL ? &w->live : NULL;
 }
 
 uint64_t

@@ -1,0 +1,47 @@
+/* core.h -- a process as it was at one moment: its registers and its memory
+ *                                                   [doc/design/leaks.md]
+ *
+ * The memory is that of a forked copy, so the process stands still only while
+ * it is copied; it needs the preload in it.  The copy goes with the core, and
+ * with this command, whatever ends that. */
+#ifndef ALQI_CLI_ATTACH_CORE_H
+#define ALQI_CLI_ATTACH_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/attach/target.h"
+#include "plat/inject.h"
+#include "wire/copy.h"
+
+struct alqi_cli_core {
+    /* the process; its mappings are those of the copy */
+    struct alqi_cli_attach_target target;
+    /* whose memory is read: the copy's number */
+    pid_t pid;
+    /* as they were stopped; owned */
+    struct alqi_plat_stopped *threads;
+    size_t n_threads;
+    /* CLOCK_MONOTONIC: what the recording tells up to then is so in the core */
+    uint64_t moment_ns;
+    /* for so long the process stood still */
+    uint64_t stopped_ns;
+    /* of a sampled recording; owned */
+    struct alqi_copy_block *blocks;
+    size_t n_blocks;
+    /* of the preload itself: no pointer there holds a block; owned */
+    struct alqi_copy_range *owned;
+    size_t n_owned;
+};
+
+/* False: the reason has been said, and the process runs on. */
+bool alqi_cli_core_take(const char *verb, pid_t pid,
+                        struct alqi_cli_core *core);
+void alqi_cli_core_drop(struct alqi_cli_core *core);
+
+/* Reads the memory: the bytes from `from` on that are there, up to n_bytes. */
+size_t alqi_cli_core_read(const struct alqi_cli_core *core, uintptr_t from,
+                          void *to, size_t n_bytes);
+
+#endif

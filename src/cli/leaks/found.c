@@ -1,0 +1,203 @@
+/* found.c -- the trace tells what a block is of, the scan what became of it
+ *
+ * Blocks are known by their object numbers in both. */
+#include "cli/leaks/found.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/analysis/groups.h"
+#include "cli/tool/cli.h"
+
+const char *
+alqi_cli_leak_class_name(enum alqi_cli_leak_class class)
+{
+    static const char *const names[ALQI_CLI_LEAK_CLASSES] = {
+        [ALQI_CLI_LEAK_LOST] = "lost",
+        [ALQI_CLI_LEAK_INDIRECT] = "indirect",
+        [ALQI_CLI_LEAK_POSSIBLE] = "possible",
+        [ALQI_CLI_LEAK_HELD] = "held",
+    };
+
+    return names[class];
+}
+
+/* Of a stack without frames everything in the frame is nothing. */
+struct alqi_cli_frame
+alqi_cli_leak_site(struct alqi_cli_leak_found *f, uint32_t node)
+{
+    struct alqi_cli_frame *frames = NULL, site = {0};
+    uint32_t capacity = 0, n;
+
+    n = alqi_cli_stack_frames(&f->analysis, node, &frames, &capacity);
+    if (n > 0)
+        site = alqi_cli_frame_masked(&frames[alqi_cli_naming_frame(frames, n)],
+                                     ALQI_CLI_BY_FUNCTION);
+    free(frames);
+    return site;
+}
+
+/* ---- rows ---------------------------------------------------------------- */
+
+/* A row for each class and node, before those of one site are put together. */
+struct by_node {
+    struct alqi_base_map at; /* class and node -> row */
+};
+
+static struct alqi_cli_leak_row *
+row_of(struct alqi_cli_leak_found *f, struct by_node *by,
+       enum alqi_cli_leak_class class, uint32_t node)
+{
+    bool is_new;
+    uint64_t *at = alqi_base_map_at(
+        &by->at, (uint64_t)node << 2 | (unsigned)class, &is_new);
+
+    if (at == NULL)
+        alqi_cli_die("leaks: there is no memory");
+    if (is_new) {
+        *at = f->n_rows;
+        f->rows =
+            alqi_cli_realloc(f->rows, f->n_rows + 1, sizeof *f->rows);
+        f->rows[f->n_rows++] = (struct alqi_cli_leak_row){
+            .class = class, .node = node, .largest = UINT32_MAX};
+    }
+    return &f->rows[*at];
+}
+
+static void
+block_add(struct alqi_cli_leak_found *f, struct by_node *by,
+          const struct alqi_cli_leak_scan *s, uint32_t block,
+          const struct alqi_cli_life *life)
+{
+    struct alqi_cli_analysis *a = &f->analysis;
+    enum alqi_cli_leak_class class = s->graph.classes[block];
+    uint32_t node = a->sites[life->site].node;
+    struct alqi_cli_leak_row *row = row_of(f, by, class, node);
+    struct alqi_cli_weight weight =
+        alqi_cli_weigh(&a->estimator, life->rate, life->length);
+    double life_us = (double)(a->end_us - life->time_us);
+
+    alqi_cli_sum_add(&row->sum, &weight, life_us, life->n_samples);
+    alqi_cli_sum_add(&f->totals[class], &weight, life_us, life->n_samples);
+    if (row->largest == UINT32_MAX || s->table.blocks[block].bytes >
+                                          s->table.blocks[row->largest].bytes)
+        row->largest = block;
+    f->nodes[block] = node + 1;
+}
+
+static int
+compare_sites(const void *left, const void *right)
+{
+    const struct alqi_cli_leak_row *a = left, *b = right;
+    int by_frame;
+
+    if (a->class != b->class)
+        return a->class < b->class ? -1 : 1;
+    by_frame = memcmp(&a->frame, &b->frame, sizeof a->frame);
+    return by_frame != 0 ? by_frame : a->node < b->node ? -1 : a->node > b->node;
+}
+
+static int
+compare_bytes(const void *left, const void *right)
+{
+    const struct alqi_cli_leak_row *a = left, *b = right;
+
+    if (a->class != b->class)
+        return a->class < b->class ? -1 : 1;
+    if (a->sum.bytes != b->sum.bytes)
+        return a->sum.bytes > b->sum.bytes ? -1 : 1;
+    return a->node < b->node ? -1 : a->node > b->node;
+}
+
+/* Puts the rows of one site together. */
+static void
+rows_join(struct alqi_cli_leak_found *f, const struct alqi_cli_leak_scan *s)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->n_rows; i++)
+        f->rows[i].frame = alqi_cli_leak_site(f, f->rows[i].node);
+    if (f->n_rows > 0)
+        qsort(f->rows, f->n_rows, sizeof *f->rows, compare_sites);
+    for (uint32_t i = 0; i < f->n_rows; i++) {
+        struct alqi_cli_leak_row *last = &f->rows[n - (n > 0)],
+                                 *row = &f->rows[i];
+
+        if (n == 0 || last->class != row->class ||
+            memcmp(&last->frame, &row->frame, sizeof row->frame) != 0) {
+            f->rows[n++] = *row;
+            continue;
+        }
+        alqi_cli_sum_join(&last->sum, &row->sum);
+        if (s->table.blocks[row->largest].bytes >
+            s->table.blocks[last->largest].bytes) {
+            last->largest = row->largest;
+            last->node = row->node;
+        }
+    }
+    f->n_rows = n;
+    if (n > 0)
+        qsort(f->rows, n, sizeof *f->rows, compare_bytes);
+}
+
+/* ---- the trace ----------------------------------------------------------- */
+
+/* Object -> block. */
+static void
+objects_map(struct alqi_base_map *map, const struct alqi_cli_leak_scan *s)
+{
+    for (uint32_t i = 0; i < s->table.n; i++)
+        if (s->table.blocks[i].id != ALQI_CLI_LEAK_NO_ID &&
+            !alqi_base_map_put(map, s->table.blocks[i].id, i))
+            alqi_cli_die("leaks: there is no memory");
+}
+
+static void
+trace_read(struct alqi_cli_leak_found *f, struct alqi_cli_input *input)
+{
+    static const struct alqi_cli_analysis_options options;
+    struct alqi_ctf_event event;
+
+    alqi_cli_analysis_begin(&f->analysis, alqi_cli_input_reader(input),
+                            &options);
+    while (alqi_cli_input_next(input, &event))
+        alqi_cli_analysis_take(&f->analysis, &event);
+}
+
+void
+alqi_cli_leak_found_make(struct alqi_cli_leak_found *f,
+                         const struct alqi_cli_leak_scan *s,
+                         struct alqi_cli_input *input)
+{
+    const struct alqi_cli_objects *objects = &f->analysis.objects;
+    struct alqi_base_map blocks = {0};
+    struct by_node by = {{0}};
+    const struct alqi_cli_object *object;
+    uint64_t id, block;
+    size_t at = 0;
+
+    *f = (struct alqi_cli_leak_found){0};
+    f->nodes = alqi_cli_zeros(s->table.n + 1, sizeof *f->nodes);
+    objects_map(&blocks, s);
+    trace_read(f, input);
+    while ((object = alqi_cli_objects_next(objects, &at, &id)) != NULL) {
+        struct alqi_cli_life life;
+
+        alqi_cli_objects_read(objects, id, object, &life);
+        if (alqi_base_map_get(&blocks, id, &block))
+            block_add(f, &by, s, (uint32_t)block, &life);
+        else
+            f->n_elsewhere++;
+    }
+    rows_join(f, s);
+    alqi_base_map_clear(&blocks);
+    alqi_base_map_clear(&by.at);
+}
+
+void
+alqi_cli_leak_found_free(struct alqi_cli_leak_found *f)
+{
+    alqi_cli_analysis_free(&f->analysis);
+    free(f->rows);
+    free(f->nodes);
+}

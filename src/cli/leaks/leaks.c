@@ -1,0 +1,193 @@
+/* leaks.c -- aliquot leaks: which blocks of a running process are lost
+ *                                                    [doc/design/leaks.md]
+ *
+ * Phases: the recording is found -> the process is copied (core.c) -> the
+ * recording up to that moment becomes a trace, and tells the blocks -> the copy
+ * is looked through (scan.c) -> the trace tells what each block is of. */
+#include "cli/leaks/leaks.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/convert/convert.h"
+#include "cli/live/control.h"
+#include "cli/live/recorded.h"
+#include "cli/tool/cli.h"
+#include "cli/tool/output.h"
+#include "cli/tool/proc.h"
+
+enum { TOP_DEFAULT = 10, STEP_EVENTS = 1 << 20 };
+
+#define RUN struct alqi_cli_leaks_run
+
+const struct alqi_cli_option alqi_cli_leaks_options[] = {
+    {'p', "pid", "PID", NULL, "the process",
+     ALQI_CLI_TAKEN(alqi_cli_pid_take, offsetof(RUN, pid))},
+    {'o', "output", "FILE", NULL, "keep the trace that was made for it",
+     ALQI_CLI_TEXT(RUN, output)},
+    {'f', "force", NULL, NULL, "overwrite FILE if it exists",
+     ALQI_CLI_FLAG(RUN, is_forced)},
+    {'n', "top", "N", NULL, "rows of each class; 0: all; default 10",
+     ALQI_CLI_COUNT(RUN, top)},
+    {0, "json", NULL, NULL, "print JSON, with all sites",
+     ALQI_CLI_FLAG(RUN, is_json)},
+    {0},
+};
+
+/* ---- the blocks ---------------------------------------------------------- */
+
+/* A block that is in the recording twice, by address and by sample, is one. */
+static void
+blocks_take(struct alqi_cli_leaks_run *r,
+            const struct alqi_cli_conversion *conversion)
+{
+    struct alqi_cli_lying lying;
+    size_t at = 0;
+
+    while (alqi_cli_conversion_lies_next(conversion, &at, &lying))
+        alqi_cli_leak_table_add(&r->scan.table, lying.address, lying.bytes,
+                                lying.id);
+    for (size_t i = 0; i < r->core.n_blocks; i++) {
+        const struct alqi_copy_block *b = &r->core.blocks[i];
+
+        if (alqi_cli_conversion_lies(conversion, b->address, b->stream,
+                                     b->ordinal, &lying))
+            alqi_cli_leak_table_add(&r->scan.table, lying.address, lying.bytes,
+                                    lying.id);
+    }
+}
+
+static enum alq_status
+steps_run(struct alqi_cli_leaks_run *r, struct alqi_cli_conversion *c)
+{
+    enum alq_status status;
+    bool is_more;
+
+    alqi_cli_conversion_keep_sizes(c);
+    do
+        status = alqi_cli_conversion_step(c, STEP_EVENTS, &is_more);
+    while (status == ALQ_OK && is_more);
+    if (status != ALQ_OK)
+        return status;
+    blocks_take(r, c);
+    return alqi_cli_conversion_end(c, "running");
+}
+
+/* The trace of the recording up to the core's moment; false: said. */
+static bool
+trace_write(struct alqi_cli_leaks_run *r,
+            const struct alqi_cli_recording *recording, FILE *file)
+{
+    struct alqi_cli_trace_out out = {.file = file};
+    struct alqi_symbol_table *symbols = alqi_symbol_table_new(true);
+    struct alqi_cli_convert_result result;
+    struct alqi_cli_conversion *c = NULL;
+    enum alq_status status = ALQ_ENOMEM, closed;
+    const char *why;
+
+    if (symbols != NULL)
+        status = alqi_cli_conversion_open(
+            recording, 0, symbols, alqi_cli_trace_put, &out, &result, &c);
+    if (status == ALQ_OK)
+        status = steps_run(r, c);
+    closed = alqi_cli_conversion_close(c);
+    alqi_symbol_table_drop(symbols);
+    why = alqi_cli_trace_failure(&out, status != ALQ_OK ? status : closed);
+    return why == NULL ||
+           alqi_cli_refuse("leaks: cannot write the trace: %s", why);
+}
+
+/* Whether every block that lives is in the recording. */
+static bool
+is_whole(const struct alqi_cli_recording *recording)
+{
+    const struct alqi_raw_header *h = alqi_cli_recording_header(recording);
+    uint32_t flags = atomic_load(&h->flags);
+
+    return (flags & ALQI_RAW_IS_EXACT) != 0 &&
+           (flags & (ALQI_RAW_LATE | ALQI_RAW_PAUSED | ALQI_RAW_FORKED)) == 0 &&
+           alqi_cli_recording_most_rate(recording) >= 1;
+}
+
+/* ---- the run ------------------------------------------------------------- */
+
+/* Of the trace in fd, which is taken. */
+static int
+trace_look(struct alqi_cli_leaks_run *r, const char *recording, int fd)
+{
+    uint64_t since_us = alqi_cli_mono_us();
+    struct alqi_cli_input *input;
+    int rc;
+
+    alqi_cli_leak_scan_run(&r->scan, &r->core, recording, r->is_whole);
+    r->scan_us = alqi_cli_mono_us() - since_us;
+    lseek(fd, 0, SEEK_SET);
+    rc = alqi_cli_input_open_fd(fd, "the trace", ALQI_CLI_OK, &input);
+    if (rc >= 0)
+        return rc;
+    alqi_cli_leak_found_make(&r->found, &r->scan, input);
+    rc = alqi_cli_input_finish(input);
+    r->places = alqi_cli_leak_places_open(&r->core);
+    alqi_cli_term_start(&r->term, 0, !r->is_json);
+    if (r->is_json)
+        alqi_cli_leaks_json(r);
+    else
+        alqi_cli_leaks_print(r);
+    alqi_cli_term_stop(&r->term);
+    alqi_cli_leak_places_drop(r->places);
+    alqi_cli_leak_found_free(&r->found);
+    alqi_cli_input_drop(input);
+    return rc;
+}
+
+static int
+recording_look(struct alqi_cli_leaks_run *r, const char *path)
+{
+    struct alqi_cli_recording *recording;
+    FILE *trace = tmpfile();
+    char why[256];
+    int rc = ALQI_CLI_UNREADABLE, fd = -1;
+
+    if (trace == NULL)
+        return alqi_cli_unreadable("leaks: no temporary file: %s",
+                                   strerror(errno));
+    alqi_cli_recordings_until(r->core.moment_ns);
+    recording = alqi_cli_recording_open(path, why, sizeof why);
+    if (recording == NULL) {
+        fclose(trace);
+        return alqi_cli_unreadable("leaks: %s: %s", path, why);
+    }
+    r->is_whole = is_whole(recording);
+    if (trace_write(r, recording, trace) && fflush(trace) == 0)
+        fd = dup(fileno(trace));
+    alqi_cli_recording_drop(recording);
+    fclose(trace);
+    if (fd >= 0)
+        rc = trace_look(r, path, fd);
+    return rc;
+}
+
+int
+alqi_cli_leaks(int argc, char **argv)
+{
+    struct alqi_cli_leaks_run r = {.top = TOP_DEFAULT};
+    char path[PATH_MAX + 64];
+    int first, rc = alqi_cli_parse("leaks", argc, argv, &r, &first);
+
+    if (rc >= 0)
+        return rc;
+    if (r.pid == 0 || first < argc)
+        return alqi_cli_usage("leaks", "leaks: of which process? Give -p PID");
+    rc = alqi_cli_recorded("leaks", r.pid, path, sizeof path);
+    if (rc >= 0)
+        return rc;
+    if (!alqi_cli_core_take("leaks", r.pid, &r.core))
+        return ALQI_CLI_FINDING;
+    rc = recording_look(&r, path);
+    alqi_cli_leak_scan_free(&r.scan);
+    alqi_cli_core_drop(&r.core);
+    return rc;
+}

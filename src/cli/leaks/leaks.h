@@ -1,0 +1,40 @@
+/* leaks.h -- the parts of `aliquot leaks`            [doc/design/leaks.md] */
+#ifndef ALQI_CLI_LEAKS_LEAKS_H
+#define ALQI_CLI_LEAKS_LEAKS_H
+
+#include "cli/leaks/found.h"
+#include "cli/leaks/place.h"
+#include "cli/tool/term.h"
+
+struct alqi_cli_leaks_run {
+    pid_t pid;
+    const char *output; /* the trace; NULL: none stays */
+    bool is_forced;
+    bool is_json;
+    uint64_t top; /* rows of each class; 0: all */
+
+    struct alqi_cli_core core;
+    struct alqi_cli_leak_scan scan;
+    struct alqi_cli_leak_found found;
+    struct alqi_cli_leak_places *places;
+    bool is_whole; /* the recording has every block */
+    uint64_t scan_us;
+    struct alqi_cli_term term;
+};
+
+void alqi_cli_leaks_print(struct alqi_cli_leaks_run *run);
+void alqi_cli_leaks_json(struct alqi_cli_leaks_run *run);
+
+/* A way from a root to a block: who leads to it, the root first. */
+enum { ALQI_CLI_LEAK_STEPS = 12 };
+struct alqi_cli_leak_way {
+    uint32_t blocks[ALQI_CLI_LEAK_STEPS]; /* the last ones */
+    uint32_t n_blocks;
+    uint32_t n_left_out;
+    uint32_t root; /* number; NONE: the block is lost, or goes with blocks[0] */
+};
+
+struct alqi_cli_leak_way
+alqi_cli_leak_way_of(const struct alqi_cli_leak_scan *scan, uint32_t block);
+
+#endif

@@ -1,0 +1,221 @@
+/* print.c -- the four classes as text: totals, then sites, each with the way
+ * to its largest block */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/analysis/errors.h"
+#include "cli/leaks/leaks.h"
+#include "cli/report/draw.h"
+#include "cli/tool/text.h"
+
+enum { BYTES = 10, BLOCKS = 10, ERROR = 10, NAME_BYTES = 512, STEPS_SHOWN = 4 };
+
+static const struct {
+    const char *title, *meaning;
+} texts[ALQI_CLI_LEAK_CLASSES] = {
+    [ALQI_CLI_LEAK_LOST] = {"LOST", "no pointer leads to them"},
+    [ALQI_CLI_LEAK_INDIRECT] = {"INDIRECT", "lost with these: only they lead "
+                                            "to them"},
+    [ALQI_CLI_LEAK_POSSIBLE] = {"POSSIBLE", "held by pointers into the middle "
+                                            "of a block, or by old memory"},
+    [ALQI_CLI_LEAK_HELD] = {"HELD", "variables, stacks and registers lead to "
+                                    "them"},
+};
+
+static bool
+is_sampled(const struct alqi_cli_leaks_run *r)
+{
+    return alqi_cli_is_sampled(&r->found.analysis.estimator);
+}
+
+/* Bytes, their error if there is one, and blocks. */
+static void
+figures(const struct alqi_cli_leaks_run *r, const struct alqi_cli_sum *sum)
+{
+    const struct alqi_cli_term *t = &r->term;
+
+    alqi_cli_draw_right(t, alqi_cli_text_bytes(sum->bytes).text, BYTES);
+    if (is_sampled(r))
+        alqi_cli_draw_right(
+            t,
+            alqi_cli_error_percent(&r->found.analysis.estimator, sum).text,
+            ERROR);
+    alqi_cli_draw_right(t, alqi_cli_text_count(sum->objects).text, BLOCKS);
+}
+
+static void
+heads(const struct alqi_cli_leaks_run *r, const char *last)
+{
+    const struct alqi_cli_term *t = &r->term;
+
+    fputs(alqi_cli_style(t, ALQI_CLI_DIM), t->out);
+    alqi_cli_draw_right(t, "bytes", BYTES);
+    if (is_sampled(r))
+        alqi_cli_draw_right(t, "±", ERROR);
+    alqi_cli_draw_right(t, "blocks", BLOCKS);
+    fprintf(t->out, "  %s%s\n", last, alqi_cli_style(t, ALQI_CLI_PLAIN));
+}
+
+static void
+totals(const struct alqi_cli_leaks_run *r)
+{
+    const struct alqi_cli_term *t = &r->term;
+
+    heads(r, "");
+    for (int c = 0; c < ALQI_CLI_LEAK_CLASSES; c++) {
+        figures(r, &r->found.totals[c]);
+        fprintf(t->out, "  %s%-9s%s %s\n", alqi_cli_style(t, ALQI_CLI_BOLD),
+                texts[c].title, alqi_cli_style(t, ALQI_CLI_PLAIN),
+                texts[c].meaning);
+    }
+    fputc('\n', t->out);
+}
+
+/* ---- ways ---------------------------------------------------------------- */
+
+/* "1.2 KiB of table_new" */
+static void
+step_draw(struct alqi_cli_leaks_run *r, uint32_t block, int *left)
+{
+    const struct alqi_cli_leak_block *b = &r->scan.table.blocks[block];
+    uint32_t node = r->found.nodes[block];
+    struct alqi_cli_frame site = {0};
+    char name[NAME_BYTES] = "memory that is not recorded";
+
+    if (node > 0)
+        site = alqi_cli_leak_site(&r->found, node - 1);
+    if (site.function != ALQI_CLI_NO_NAME)
+        alqi_cli_draw_name(name, sizeof name,
+                           alqi_cli_names_text(r->found.analysis.names,
+                                               site.function));
+    alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, left, "%s of ",
+                       alqi_cli_text_bytes((double)b->bytes).text);
+    alqi_cli_draw_fit_name(&r->term, ALQI_CLI_DIM, name, left);
+}
+
+/* The way to the row's largest block, the block itself left out. */
+static void
+way_draw(struct alqi_cli_leaks_run *r, const struct alqi_cli_leak_row *row,
+         int indent)
+{
+    struct alqi_cli_leak_way way =
+        alqi_cli_leak_way_of(&r->scan, row->largest);
+    int left = r->term.width - indent;
+    uint32_t n = way.n_blocks - 1, first = n > STEPS_SHOWN ? n - STEPS_SHOWN : 0;
+    char place[NAME_BYTES];
+
+    if (way.root == ALQI_CLI_LEAK_BY_NONE && n == 0)
+        return;
+    fprintf(r->term.out, "%*s", indent, "");
+    if (way.root == ALQI_CLI_LEAK_BY_NONE) {
+        alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, &left, "with ");
+        step_draw(r, way.blocks[0], &left);
+        fputc('\n', r->term.out);
+        return;
+    }
+    alqi_cli_leak_place(r->places, r->scan.roots[way.root].at, place,
+                        sizeof place);
+    alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, &left, "← ");
+    alqi_cli_draw_fit_name(&r->term, ALQI_CLI_PLAIN, place, &left);
+    if (first + way.n_left_out > 0)
+        alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, &left, " → %u blocks",
+                           first + way.n_left_out);
+    for (uint32_t i = first; i < n; i++) {
+        alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, &left, " → ");
+        step_draw(r, way.blocks[i], &left);
+    }
+    fputc('\n', r->term.out);
+}
+
+/* ---- sites --------------------------------------------------------------- */
+
+static void
+row_draw(struct alqi_cli_leaks_run *r, const struct alqi_cli_leak_row *row)
+{
+    const struct alqi_cli_names *names = r->found.analysis.names;
+    int used = BYTES + BLOCKS + (is_sampled(r) ? ERROR : 0) + 2;
+    int left = r->term.width - used;
+    char text[NAME_BYTES];
+
+    figures(r, &row->sum);
+    fputs("  ", r->term.out);
+    alqi_cli_draw_group(text, sizeof text, names, &row->frame,
+                        ALQI_CLI_BY_FUNCTION);
+    alqi_cli_draw_fit_name(&r->term, ALQI_CLI_BOLD, text, &left);
+    alqi_cli_draw_place(text, sizeof text, names, &row->frame);
+    if (text[0] != '\0' && left > 4) {
+        alqi_cli_draw_fit(&r->term, ALQI_CLI_PLAIN, "  ", &left);
+        alqi_cli_draw_fit(&r->term, ALQI_CLI_PLAIN, text, &left);
+    }
+    fputc('\n', r->term.out);
+    way_draw(r, row, used + 2);
+}
+
+static void
+class_draw(struct alqi_cli_leaks_run *r, enum alqi_cli_leak_class class)
+{
+    const struct alqi_cli_term *t = &r->term;
+    uint64_t n = 0;
+
+    if (r->found.totals[class].n_blocks == 0)
+        return;
+    fprintf(t->out, "%s%s%s by function\n", alqi_cli_style(t, ALQI_CLI_BOLD),
+            texts[class].title, alqi_cli_style(t, ALQI_CLI_PLAIN));
+    heads(r, "site, and what leads to its largest block");
+    for (uint32_t i = 0; i < r->found.n_rows; i++) {
+        if (r->found.rows[i].class != class)
+            continue;
+        if (r->top == 0 || n < r->top)
+            row_draw(r, &r->found.rows[i]);
+        n++;
+    }
+    if (r->top > 0 && n > r->top)
+        fprintf(t->out, "   %" PRIu64 " more (--top=0 shows all)\n",
+                n - r->top);
+    fputc('\n', t->out);
+}
+
+/* What the classes cannot know. */
+static void
+limits_say(const struct alqi_cli_leaks_run *r)
+{
+    const struct alqi_cli_leak_scan *s = &r->scan;
+    FILE *out = r->term.out;
+
+    if (r->found.n_elsewhere > 0)
+        fprintf(out,
+                "%s recorded blocks are in no class: the process was about to "
+                "make or to free them\n",
+                alqi_cli_text_count((double)r->found.n_elsewhere).text);
+    if (!r->is_whole && s->heap.n_found > 0)
+        fprintf(out,
+                "%s blocks that are not recorded were found by glibc's own "
+                "words, and ways lead through them\n",
+                alqi_cli_text_count((double)s->heap.n_found).text);
+    if (s->memory.unread_bytes > 0)
+        fprintf(out, "%s of memory could not be read: what it holds looks "
+                     "lost\n",
+                alqi_cli_text_bytes((double)s->memory.unread_bytes).text);
+    if (s->device_bytes > 0)
+        fprintf(out, "%s of devices' memory were not looked at\n",
+                alqi_cli_text_bytes((double)s->device_bytes).text);
+}
+
+void
+alqi_cli_leaks_print(struct alqi_cli_leaks_run *r)
+{
+    double ms = (double)r->core.stopped_ns / 1e6;
+
+    fprintf(r->term.out,
+            "process %d, copied in %.1f ms, %s looked through in %s; %s\n\n",
+            (int)r->core.target.pid, ms,
+            alqi_cli_text_bytes((double)r->scan.memory.n_words * 8).text,
+            alqi_cli_text_duration((double)r->scan_us).text,
+            r->is_whole     ? "every block is recorded"
+            : is_sampled(r) ? "a sample of its blocks is recorded"
+                            : "blocks are recorded since some time");
+    totals(r);
+    for (int c = 0; c < ALQI_CLI_LEAK_CLASSES; c++)
+        class_draw(r, (enum alqi_cli_leak_class)c);
+    limits_say(r);
+}

@@ -1,0 +1,352 @@
+/* scan.c -- roots, and the pointers in blocks
+ *
+ * A root is a word of: a thread's registers; its stack from the stack pointer
+ * on; any other memory that the process can write, but for what an allocator
+ * keeps (heap.h), what the preload keeps for itself, and the recording.
+ *
+ * .inv.ranges  Each address is read at most once: extents of the heap in their
+ *              order, then what is left of the mappings.  So the blocks' edges
+ *              come in the order of the blocks.
+ * .inv.words   A pointer is a word at a multiple of 8 bytes. */
+#include "cli/leaks/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file_name.h"
+#include "cli/attach/library.h"
+#include "cli/tool/cli.h"
+
+enum { RED_ZONE_BYTES = 128 };
+
+/* ---- words --------------------------------------------------------------- */
+
+static void
+edge_add(struct alqi_cli_leak_scan *s, uint32_t edge)
+{
+    if (s->n_edges == s->edges_capacity) {
+        s->edges_capacity =
+            s->edges_capacity == 0 ? 4096 : 2 * s->edges_capacity;
+        s->edges =
+            alqi_cli_realloc(s->edges, s->edges_capacity, sizeof *s->edges);
+    }
+    s->edges[s->n_edges++] = edge;
+}
+
+static void
+root_add(struct alqi_cli_leak_scan *s, uint64_t at, uint32_t edge)
+{
+    if (s->graph.n_roots == ALQI_CLI_LEAK_BY_ROOT - 1)
+        alqi_cli_die("leaks: too many roots");
+    if (s->graph.n_roots == s->roots_capacity) {
+        s->roots_capacity =
+            s->roots_capacity == 0 ? 4096 : 2 * s->roots_capacity;
+        s->roots =
+            alqi_cli_realloc(s->roots, s->roots_capacity, sizeof *s->roots);
+    }
+    s->roots[s->graph.n_roots++] = (struct alqi_cli_leak_root){
+        .at = at, .edge = edge, .is_weak = s->is_weak};
+}
+
+/* The pointer that a word is; false: none. */
+static bool
+word_edge(const struct alqi_cli_leak_scan *s, uint64_t word, uint32_t *edge)
+{
+    uint32_t block;
+
+    if (!alqi_cli_leak_table_find(&s->table, word, &block))
+        return false;
+    *edge = alqi_cli_leak_edge(
+        block, alqi_cli_leak_into(&s->table.blocks[block], word));
+    return true;
+}
+
+/* The block that holds the address, or the first behind it. */
+static uint32_t
+block_reach(struct alqi_cli_leak_scan *s, uint64_t address)
+{
+    const struct alqi_cli_leak_table *t = &s->table;
+
+    while (s->at < t->n &&
+           t->blocks[s->at].start + t->blocks[s->at].bytes <= address) {
+        s->at++;
+        s->first[s->at] = s->n_edges;
+    }
+    return s->at;
+}
+
+/* Words of an extent of the heap: of a block, or outside (alqi_cli_leak_words
+ * of memory.h). */
+static void
+heap_words(void *arg, uint64_t address, const uint64_t *words, size_t n)
+{
+    struct alqi_cli_leak_scan *s = arg;
+    uint32_t edge;
+
+    for (size_t i = 0; i < n; i++, address += 8) {
+        uint32_t block;
+
+        if (!word_edge(s, words[i], &edge))
+            continue;
+        block = block_reach(s, address);
+        if (block < s->table.n && address >= s->table.blocks[block].start)
+            edge_add(s, edge);
+        else if (s->has_roots)
+            root_add(s, address, edge);
+    }
+}
+
+static void
+root_words(void *arg, uint64_t address, const uint64_t *words, size_t n)
+{
+    struct alqi_cli_leak_scan *s = arg;
+    uint32_t edge;
+
+    for (size_t i = 0; i < n; i++)
+        if (word_edge(s, words[i], &edge))
+            root_add(s, address + 8 * i, edge);
+}
+
+/* ---- the heap ------------------------------------------------------------ */
+
+/* Extents that overlap become one, of which all is known if it is of each. */
+static void
+extents_join(struct alqi_cli_leak_heap *h)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < h->n_extents; i++) {
+        struct alqi_cli_leak_extent *e = &h->extents[i];
+
+        if (n == 0 || e->from >= h->extents[n - 1].to) {
+            h->extents[n++] = *e;
+            continue;
+        }
+        h->extents[n - 1].is_known &= e->is_known;
+        if (e->to > h->extents[n - 1].to)
+            h->extents[n - 1].to = e->to;
+    }
+    h->n_extents = n;
+}
+
+static void
+heap_scan(struct alqi_cli_leak_scan *s)
+{
+    s->first = alqi_cli_zeros(s->table.n + 1, sizeof *s->first);
+    s->is_weak = true;
+    for (size_t i = 0; i < s->heap.n_extents; i++) {
+        const struct alqi_cli_leak_extent *e = &s->heap.extents[i];
+
+        s->has_roots = !e->is_known;
+        alqi_cli_leak_memory_each(&s->memory, e->from, e->to, false, heap_words,
+                                  s);
+    }
+    while (s->at < s->table.n)
+        s->first[++s->at] = s->n_edges;
+    s->is_weak = false;
+}
+
+/* ---- other memory -------------------------------------------------------- */
+
+/* What is left out of the mappings, by address. */
+struct holes {
+    struct alqi_cli_leak_extent *at;
+    size_t n;
+};
+
+static void
+hole_add(struct holes *h, uint64_t from, uint64_t to)
+{
+    h->at = alqi_cli_realloc(h->at, h->n + 1, sizeof *h->at);
+    h->at[h->n++] = (struct alqi_cli_leak_extent){from, to, true};
+}
+
+static int
+compare(const void *left, const void *right)
+{
+    const struct alqi_cli_leak_extent *a = left, *b = right;
+
+    return a->from < b->from ? -1 : a->from > b->from;
+}
+
+/* What lies below a thread's stack pointer is nobody's any more. */
+static void
+stacks_leave(struct holes *h, const struct alqi_cli_core *core)
+{
+    for (size_t i = 0; i < core->n_threads; i++) {
+        uint64_t sp = core->threads[i].sp;
+        const struct alqi_cli_mapping *m =
+            alqi_cli_target_at(&core->target, sp);
+
+        if (m != NULL && sp - m->start > RED_ZONE_BYTES)
+            hole_add(h, m->start, sp - RED_ZONE_BYTES);
+    }
+}
+
+static struct holes
+holes_make(const struct alqi_cli_leak_scan *s,
+           const struct alqi_cli_core *core)
+{
+    struct holes h = {0};
+
+    for (size_t i = 0; i < s->heap.n_extents; i++)
+        hole_add(&h, s->heap.extents[i].from, s->heap.extents[i].to);
+    for (size_t i = 0; i < core->n_owned; i++)
+        hole_add(&h, core->owned[i].start,
+                 core->owned[i].start + core->owned[i].bytes);
+    stacks_leave(&h, core);
+    if (h.n > 0)
+        qsort(h.at, h.n, sizeof *h.at, compare);
+    return h;
+}
+
+/* The mapping but for the holes. */
+static void
+mapping_scan(struct alqi_cli_leak_scan *s, const struct alqi_cli_mapping *m,
+             const struct holes *h)
+{
+    uint64_t from = m->start;
+
+    for (size_t i = 0; i < h->n && from < m->end; i++) {
+        if (h->at[i].to <= from)
+            continue;
+        if (h->at[i].from >= m->end)
+            break;
+        if (h->at[i].from > from)
+            alqi_cli_leak_memory_each(&s->memory, from, h->at[i].from,
+                                      m->is_shared, root_words, s);
+        from = h->at[i].to;
+    }
+    if (from < m->end)
+        alqi_cli_leak_memory_each(&s->memory, from, m->end, m->is_shared,
+                                  root_words, s);
+}
+
+/* Reading a device may do anything. */
+static bool
+is_device(const struct alqi_cli_mapping *m)
+{
+    return strncmp(m->path, "/dev/", 5) == 0 &&
+           strncmp(m->path, "/dev/shm/", 9) != 0 &&
+           strncmp(m->path, "/dev/zero", 9) != 0;
+}
+
+/* Whether the mapping is the module's: of its file, or zeroed memory behind. */
+static bool
+is_of(const struct alqi_cli_mapping *m, const char *name,
+      uint64_t *last_end)
+{
+    if (strcmp(m->path, name) == 0) {
+        *last_end = m->end;
+        return true;
+    }
+    return m->path[0] == '\0' && m->start == *last_end;
+}
+
+static void
+mappings_scan(struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core,
+              const char *recording)
+{
+    const struct alqi_cli_attach_target *t = &core->target;
+    const char *library = alqi_cli_library_name(t);
+    struct holes holes = holes_make(s, core);
+    uint64_t last_end = 0;
+
+    for (size_t i = 0; i < t->n_mappings; i++) {
+        const struct alqi_cli_mapping *m = &t->mappings[i];
+
+        if (is_of(m, library, &last_end) || !m->is_writable ||
+            strcmp(alqi_base_file_name(m->path),
+                   alqi_base_file_name(recording)) == 0)
+            continue;
+        if (is_device(m))
+            s->device_bytes += m->end - m->start;
+        else
+            mapping_scan(s, m, &holes);
+    }
+    free(holes.at);
+}
+
+static void
+registers_scan(struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core)
+{
+    uint32_t edge;
+
+    for (size_t i = 0; i < core->n_threads; i++)
+        for (size_t k = 0; k < ALQI_PLAT_REGISTERS; k++)
+            if (word_edge(s, core->threads[i].registers[k], &edge))
+                root_add(s, ALQI_CLI_LEAK_REGISTER | i * ALQI_PLAT_REGISTERS |
+                                k,
+                         edge);
+}
+
+/* ---- pointers into blocks that hold the whole ---------------------------- */
+
+/* What C++ and other libraries keep in front of what they point to; the same
+ * that memcheck knows: a length of 8 bytes and as many bytes behind 16; an
+ * array of objects, their number in front; a string, its length, its room and
+ * a count in front; an object of several bases, each with its table. */
+static bool
+is_whole(void *arg, uint32_t block, enum alqi_cli_leak_into into)
+{
+    const struct alqi_cli_leak_scan *s = arg;
+    const struct alqi_cli_leak_block *b = &s->table.blocks[block];
+    uint64_t w[4] = {0}, offset = 8 * (uint64_t)into;
+
+    if (b->bytes < offset || alqi_cli_core_read(s->memory.core, b->start, w,
+                                                sizeof w) < offset + 8)
+        return false;
+    if (into == ALQI_CLI_LEAK_AT_8 && w[0] > 0 && b->bytes > 8 &&
+        w[0] < b->bytes && (b->bytes - 8) % w[0] == 0)
+        return true;
+    if (into == ALQI_CLI_LEAK_AT_16 && w[0] == b->bytes - 16)
+        return true;
+    if (into == ALQI_CLI_LEAK_AT_24 && w[0] <= w[1] &&
+        w[1] == b->bytes - 24 - 1)
+        return true;
+    for (unsigned i = 0; i < 2; i++) {
+        const struct alqi_cli_mapping *m = alqi_cli_target_at(
+            &s->memory.core->target, w[i == 0 ? 0 : offset / 8]);
+
+        if (m == NULL || m->path[0] != '/')
+            return false;
+    }
+    return true;
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+void
+alqi_cli_leak_scan_run(struct alqi_cli_leak_scan *s,
+                       const struct alqi_cli_core *core, const char *recording,
+                       bool whole)
+{
+    alqi_cli_leak_memory_open(&s->memory, core);
+    alqi_cli_leak_table_sort(&s->table);
+    alqi_cli_leak_heap_find(&s->heap, &s->memory, &s->table, whole);
+    extents_join(&s->heap);
+    heap_scan(s);
+    registers_scan(s, core);
+    mappings_scan(s, core, recording);
+    s->graph.n_blocks = (uint32_t)s->table.n;
+    s->graph.first = s->first;
+    s->graph.edges = s->edges;
+    s->graph.roots = s->roots;
+    s->graph.is_whole = is_whole;
+    s->graph.arg = s;
+    if (!alqi_cli_leak_classify(&s->graph))
+        alqi_cli_die("leaks: there is no memory");
+}
+
+void
+alqi_cli_leak_scan_free(struct alqi_cli_leak_scan *s)
+{
+    alqi_cli_leak_memory_close(&s->memory);
+    alqi_cli_leak_table_free(&s->table);
+    alqi_cli_leak_heap_free(&s->heap);
+    free(s->first);
+    free(s->edges);
+    free(s->roots);
+    free(s->graph.classes);
+    free(s->graph.by);
+}

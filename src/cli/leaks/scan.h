@@ -1,0 +1,40 @@
+/* scan.h -- all pointers to blocks in a core         [doc/design/leaks.md] */
+#ifndef ALQI_CLI_LEAKS_SCAN_H
+#define ALQI_CLI_LEAKS_SCAN_H
+
+#include "cli/leaks/graph.h"
+#include "cli/leaks/heap.h"
+#include "cli/leaks/memory.h"
+#include "cli/leaks/table.h"
+
+/* A root that is a register: its thread and number. */
+#define ALQI_CLI_LEAK_REGISTER (UINT64_C(1) << 63)
+
+struct alqi_cli_leak_scan {
+    struct alqi_cli_leak_memory memory;
+    struct alqi_cli_leak_table table;
+    struct alqi_cli_leak_heap heap;
+    struct alqi_cli_leak_graph graph;
+    /* the graph's; owned */
+    size_t *first;
+    uint32_t *edges;
+    struct alqi_cli_leak_root *roots;
+    size_t edges_capacity, roots_capacity;
+    size_t n_edges;
+    /* block whose edges come next, while they are found */
+    uint32_t at;
+    /* of the range that is read: outside blocks its words are roots, weak ones
+     * or none */
+    bool has_roots, is_weak;
+    /* bytes of devices' memory, which is not read */
+    uint64_t device_bytes;
+};
+
+/* Finds heap, pointers and classes for the table, which the caller has filled.
+ * recording: its path as the process maps it.  is_whole: it has every block. */
+void alqi_cli_leak_scan_run(struct alqi_cli_leak_scan *scan,
+                            const struct alqi_cli_core *core,
+                            const char *recording, bool is_whole);
+void alqi_cli_leak_scan_free(struct alqi_cli_leak_scan *scan);
+
+#endif

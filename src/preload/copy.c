@@ -1,0 +1,200 @@
+/* copy.c -- a forked copy of the process, for a command to read
+ *
+ *   the process          a process between        the copy
+ *   clone, waits  -----> clone  ----------------> closes what it inherited
+ *   reaps it      <----- ends                     lists the sampled blocks
+ *   goes on                                       sleeps, until it is killed
+ *
+ * The process between shares the memory of the process, which waits for it as
+ * for a vfork: so memory is copied once, and the copy belongs to whoever takes
+ * orphans in, not to the program, whose waits never see a child of ours.
+ *
+ * .inv.bare    All of it is system calls by the instruction: no lock, no libc,
+ *              no thread-local word.  So the call is safe wherever its thread
+ *              stands, and the copy works although its other threads are gone.
+ * .inv.closed  The copy closes its descriptors before anything else: a
+ *              connection that the program ends does not stay open for it.
+ * .pair.copied  alq_copy_make() and the copy: what they tell, then n_calls or
+ *              is_listed -> the command, which reads their memory. */
+#include <linux/sched.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "plat/call.h"
+#include "plat/owned.h"
+#include "preload/copy.h"
+#include "preload/preload.h"
+
+/* Without a reader that is tied to it, the copy ends by itself. */
+enum { LIFE_S = 600 };
+
+enum { DESCRIPTORS_MOST = 1 << 20 };
+
+ALQI_EXPORT struct alqi_copy_told alq_copy_told;
+
+static long
+call3(long number, long a, long b, long c)
+{
+    const long arg[6] = {a, b, c};
+
+    return alqi_plat_call(number, arg);
+}
+
+/* ---- the copy ------------------------------------------------------------ */
+
+/* .inv.closed; before Linux 5.9 one by one. */
+static void
+descriptors_close(void)
+{
+    struct rlimit most = {0};
+    const long arg[6] = {0, RLIMIT_NOFILE, 0, (long)&most};
+
+    if (call3(SYS_close_range, 0, (unsigned)-1, 0) == 0)
+        return;
+    alqi_plat_call(SYS_prlimit64, arg);
+    if (most.rlim_cur > DESCRIPTORS_MOST)
+        most.rlim_cur = DESCRIPTORS_MOST;
+    for (long fd = 0; fd < (long)most.rlim_cur; fd++)
+        call3(SYS_close, fd, 0, 0);
+}
+
+/* Rows of a list: first they are counted, then written. */
+struct list {
+    union {
+        void *start; /* NULL: count */
+        struct alqi_copy_block *blocks;
+        struct alqi_copy_range *ranges;
+    };
+    uint64_t n;
+};
+
+static void
+block_list(void *arg, const void *block, uint32_t stream, uint64_t ordinal)
+{
+    struct list *list = arg;
+
+    if (list->start != NULL)
+        list->blocks[list->n] = (struct alqi_copy_block){
+            .address = (uintptr_t)block, .ordinal = ordinal, .stream = stream};
+    list->n++;
+}
+
+static void
+owned_list(void *arg, const void *pages, size_t bytes)
+{
+    struct list *list = arg;
+
+    if (list->start != NULL)
+        list->ranges[list->n] = (struct alqi_copy_range){
+            .start = (uintptr_t)pages, .bytes = bytes};
+    list->n++;
+}
+
+/* Memory for the rows that were counted; the count begins anew.  False: there
+ * is none. */
+static bool
+list_map(struct list *list, size_t row_bytes)
+{
+    const long arg[6] = {0,
+                         (long)(list->n * row_bytes),
+                         PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS,
+                         -1};
+    long at = list->n > 0 ? alqi_plat_call(SYS_mmap, arg) : 0;
+
+    if (at <= 0)
+        return false;
+    *list = (struct list){.start = (void *)at};
+    return true;
+}
+
+/* .pair.copied */
+static void
+lists_make(void)
+{
+    struct list blocks = {.n = 0}, owned = {.n = 0};
+
+    alqi_preload_recorder_each_alone(block_list, &blocks);
+    alq_copy_told.n_blocks = blocks.n;
+    if (list_map(&blocks, sizeof *blocks.blocks))
+        alqi_preload_recorder_each_alone(block_list, &blocks);
+    alqi_plat_owned_each(owned_list, &owned);
+    alq_copy_told.n_owned = owned.n;
+    if (list_map(&owned, sizeof *owned.ranges))
+        alqi_plat_owned_each(owned_list, &owned);
+    alq_copy_told.blocks = (uintptr_t)blocks.start;
+    alq_copy_told.owned = (uintptr_t)owned.start;
+    atomic_store(&alq_copy_told.is_listed, 1);
+}
+
+/* All signals are blocked, as in the thread that was given the call. */
+static _Noreturn void
+copy_run(long reader)
+{
+    const struct timespec life = {.tv_sec = LIFE_S};
+
+    descriptors_close();
+    call3(SYS_chdir, (long)"/", 0, 0);
+    call3(SYS_prctl, PR_SET_NAME, (long)"aliquot-copy", 0);
+    call3(SYS_prctl, PR_SET_PTRACER,
+          reader > 0 ? reader : (long)PR_SET_PTRACER_ANY, 0);
+    lists_make();
+    call3(SYS_nanosleep, (long)&life, 0, 0);
+    for (;;)
+        call3(SYS_exit_group, 0, 0, 0);
+}
+
+/* ---- the process --------------------------------------------------------- */
+
+/* On the stack and in the memory of the process, which waits. */
+static ALQI_NOINLINE _Noreturn void
+between_run(long reader)
+{
+    const long none[6] = {0};
+    long pid = alqi_plat_call(SYS_clone, none);
+
+    if (pid == 0)
+        copy_run(reader);
+    alq_copy_told.error = pid < 0 ? (int32_t)-pid : 0;
+    alq_copy_told.pid = pid < 0 ? 0 : (int32_t)pid;
+    for (;;)
+        call3(SYS_exit, 0, 0, 0);
+}
+
+static long
+number_read(const char *text)
+{
+    long number = 0;
+
+    for (; *text >= '0' && *text <= '9'; text++)
+        number = number * 10 + (*text - '0');
+    return number;
+}
+
+/* No signal tells the process of the end of the one between, and its waits pass
+ * it over: they do not say __WCLONE. */
+ALQI_EXPORT void
+alq_copy_make(const char *reader)
+{
+    const long arg[6] = {CLONE_VM | CLONE_VFORK};
+    long number = number_read(reader), pid;
+
+    alq_copy_told.pid = 0;
+    atomic_store(&alq_copy_told.is_listed, 0);
+    pid = alqi_plat_call(SYS_clone, arg);
+    if (pid == 0)
+        between_run(number);
+    if (pid < 0) {
+        alq_copy_told.error = (int32_t)-pid;
+    } else {
+        const long wait[6] = {pid, 0, __WCLONE};
+
+        alqi_plat_call(SYS_wait4, wait);
+    }
+    atomic_fetch_add(&alq_copy_told.n_calls, 1); /* .pair.copied */
+}
