@@ -139,15 +139,34 @@ registers_copy(const struct user_regs_struct *r,
 }
 
 int
+alqi_plat_thread_stop_ask(pid_t tid)
+{
+    int error;
+
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
+        return errno;
+    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0)
+        return 0;
+    error = errno;
+    ptrace(PTRACE_DETACH, tid, NULL, NULL);
+    return error;
+}
+
+int
 alqi_plat_thread_stop(pid_t tid, struct alqi_plat_stopped *out)
+{
+    int error = alqi_plat_thread_stop_ask(tid);
+
+    return error == 0 ? alqi_plat_thread_stop_wait(tid, out) : error;
+}
+
+int
+alqi_plat_thread_stop_wait(pid_t tid, struct alqi_plat_stopped *out)
 {
     struct user_regs_struct r;
     int status = 0, error;
 
-    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
-        return errno;
-    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ||
-        !is_stopped(tid, &status)) {
+    if (!is_stopped(tid, &status)) {
         error = errno == ESRCH || WIFEXITED(status) ? ESRCH : EBUSY;
         ptrace(PTRACE_DETACH, tid, NULL, NULL);
         return error;
@@ -428,6 +447,21 @@ alqi_plat_can_inject(void)
 
 int
 alqi_plat_thread_stop(pid_t tid, struct alqi_plat_stopped *out)
+{
+    (void)tid;
+    (void)out;
+    return ENOSYS;
+}
+
+int
+alqi_plat_thread_stop_ask(pid_t tid)
+{
+    (void)tid;
+    return ENOSYS;
+}
+
+int
+alqi_plat_thread_stop_wait(pid_t tid, struct alqi_plat_stopped *out)
 {
     (void)tid;
     (void)out;

@@ -41,6 +41,11 @@ bool alqi_plat_can_inject(void);
  * EBUSY it did not stop in time, or was about to do something else. */
 int alqi_plat_thread_stop(pid_t tid, struct alqi_plat_stopped *out);
 
+/* The same in two steps, so that many threads come to a stop at one time.  A
+ * thread that was asked has to be waited for. */
+int alqi_plat_thread_stop_ask(pid_t tid);
+int alqi_plat_thread_stop_wait(pid_t tid, struct alqi_plat_stopped *out);
+
 /* Lets the thread go on as it was; a signal that came meanwhile is given. */
 void alqi_plat_thread_go(const struct alqi_plat_stopped *thread);
 

@@ -3,9 +3,10 @@
  *   look --all threads stop--> still --one is given the call--> copied
  *        --the others go--> the process runs; the copy is read
  *
- * .inv.moment  Threads stand still from MARGIN_US before the moment until as
- *              long after it: times in a recording are off by less, so what it
- *              tells up to the moment is what the memory of the copy shows.
+ * .inv.moment  The caller takes what it needs beside the memory, such as the
+ *              recording's length, while all threads stand still: times would
+ *              not do, for a recording's are off by as long as a thread was
+ *              off its processor.
  * .inv.tied    The copy is traced by this command, and the system kills it when
  *              its tracer ends, for whatever reason.
  *
@@ -34,7 +35,6 @@ enum {
     STILL_US = 10000000,  /* for threads that can be stopped */
     RETURN_US = 10000000, /* for the call to come back       */
     LIST_US = 60000000,   /* for the copy to list its blocks */
-    MARGIN_US = 250,
     ROUND_US = 200,
     /* of stack that the call needs, with the frame that it is given */
     STACK_BYTES = 32 << 10
@@ -46,6 +46,8 @@ struct taking {
     struct alqi_cli_core *core;
     uintptr_t told, make; /* addresses in the preload */
     uintptr_t come_back;
+    bool (*still)(void *arg);
+    void *arg;
     /* the thread that was given the call is on its own */
     size_t given;
 };
@@ -133,27 +135,44 @@ is_stopped(const struct alqi_cli_core *core, pid_t tid)
     return false;
 }
 
-/* A thread that ends meanwhile is none. */
+/* Asks a thread that has not been asked.  One that ends meanwhile is none. */
 static bool
-thread_stop(struct taking *t, pid_t tid)
+thread_ask(struct taking *t, pid_t tid)
 {
     struct alqi_cli_core *core = t->core;
-    struct alqi_plat_stopped stopped, *threads;
     int error;
 
     if (is_stopped(core, tid))
         return true;
-    error = alqi_plat_thread_stop(tid, &stopped);
-    if (error == ESRCH)
-        return true;
+    error = alqi_plat_thread_stop_ask(tid);
     if (error != 0)
-        return false;
-    threads = reallocarray(core->threads, core->n_threads + 1, sizeof *threads);
-    if (threads == NULL)
-        alqi_cli_die("there is no memory");
-    core->threads = threads;
-    threads[core->n_threads++] = stopped;
+        return error == ESRCH;
+    core->threads = alqi_cli_realloc(core->threads, core->n_threads + 1,
+                                     sizeof *core->threads);
+    core->threads[core->n_threads++] = (struct alqi_plat_stopped){.tid = tid};
     return true;
+}
+
+/* Waits for the threads from `first` on, which were asked.  False: one did not
+ * stop; the others have. */
+static bool
+threads_wait(struct taking *t, size_t first)
+{
+    struct alqi_cli_core *core = t->core;
+    size_t n = first;
+    bool ok = true;
+
+    for (size_t i = first; i < core->n_threads; i++) {
+        int error = alqi_plat_thread_stop_wait(core->threads[i].tid,
+                                               &core->threads[n]);
+
+        if (error == 0)
+            n++;
+        else
+            ok = ok && error == ESRCH;
+    }
+    core->n_threads = n;
+    return ok;
 }
 
 /* Lets all go but the one that was given the call. */
@@ -169,19 +188,22 @@ threads_go(struct taking *t)
 static bool
 threads_stop_once(struct taking *t)
 {
+    struct alqi_cli_core *core = t->core;
+    bool ok = threads_each(t, can_stop);
     size_t n_before;
 
-    if (!threads_each(t, can_stop))
+    if (!ok)
         return false;
     do {
-        n_before = t->core->n_threads;
-        if (!threads_each(t, thread_stop)) {
-            threads_go(t);
-            t->core->n_threads = 0;
-            return false;
-        }
-    } while (t->core->n_threads > n_before);
-    return n_before > 0;
+        n_before = core->n_threads;
+        ok = threads_each(t, thread_ask);
+        ok = threads_wait(t, n_before) && ok;
+    } while (ok && core->n_threads > n_before);
+    if (ok && core->n_threads > 0)
+        return true;
+    threads_go(t);
+    core->n_threads = 0;
+    return false;
 }
 
 static bool
@@ -272,15 +294,12 @@ static bool
 copy_make(struct taking *t, struct alqi_copy_told *told)
 {
     struct alqi_cli_core *core = t->core;
-    bool ok;
 
-    if (!told_read(t, core->target.pid, told))
+    if (!alqi_cli_target_map(&core->target) ||
+        !told_read(t, core->target.pid, told))
         return refuse(t, "it has ended");
-    wait_us(MARGIN_US);
-    core->moment_ns = alqi_plat_mono_ns_sigsafe();
-    ok = call_give(t) && call_wait(t, told->n_calls, told);
-    wait_us(MARGIN_US);
-    return ok;
+    return t->still(t->arg) && call_give(t) &&
+           call_wait(t, told->n_calls, told);
 }
 
 static bool
@@ -291,8 +310,7 @@ still_copy(struct taking *t, struct alqi_copy_told *told)
 
     if (!threads_stop(t))
         return false;
-    ok = alqi_cli_target_map(&t->core->target) ? copy_make(t, told)
-                                               : refuse(t, "it has ended");
+    ok = copy_make(t, told);
     threads_go(t);
     t->core->stopped_ns = alqi_plat_mono_ns_sigsafe() - since_ns;
     return ok;
@@ -359,9 +377,14 @@ lists_read(struct taking *t)
 /* ---- the core ------------------------------------------------------------ */
 
 bool
-alqi_cli_core_take(const char *verb, pid_t pid, struct alqi_cli_core *core)
+alqi_cli_core_take(const char *verb, pid_t pid, bool (*still)(void *arg),
+                   void *arg, struct alqi_cli_core *core)
 {
-    struct taking t = {.verb = verb, .core = core, .given = SIZE_MAX};
+    struct taking t = {.verb = verb,
+                       .core = core,
+                       .still = still,
+                       .arg = arg,
+                       .given = SIZE_MAX};
     struct alqi_copy_told told;
 
     *core = (struct alqi_cli_core){0};

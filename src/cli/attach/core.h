@@ -23,8 +23,6 @@ struct alqi_cli_core {
     /* as they were stopped; owned */
     struct alqi_plat_stopped *threads;
     size_t n_threads;
-    /* CLOCK_MONOTONIC: what the recording tells up to then is so in the core */
-    uint64_t moment_ns;
     /* for so long the process stood still */
     uint64_t stopped_ns;
     /* of a sampled recording; owned */
@@ -35,9 +33,11 @@ struct alqi_cli_core {
     size_t n_owned;
 };
 
-/* False: the reason has been said, and the process runs on. */
-bool alqi_cli_core_take(const char *verb, pid_t pid,
-                        struct alqi_cli_core *core);
+/* still(arg) is called while the process stands still: what else is to be of
+ * that moment is taken there; false: it has said why not.  False: the reason
+ * has been said, and the process runs on. */
+bool alqi_cli_core_take(const char *verb, pid_t pid, bool (*still)(void *arg),
+                        void *arg, struct alqi_cli_core *core);
 void alqi_cli_core_drop(struct alqi_cli_core *core);
 
 /* Reads the memory: the bytes from `from` on that are there, up to n_bytes. */

@@ -2,7 +2,7 @@
  *
  * [freeze.h] The mapping is private. A store to each exact chunk copies its
  * page, so what the writer adds later does not show. Chunks of other kinds
- * stay shared with the file and may grow.
+ * stay shared with the file and may grow, unless all are to be held.
  *
  * .inv.newest A stream's next chunk is made behind all that are there, and
  *             when the one before it has its last event.
@@ -27,9 +27,10 @@ chunk_hold(struct alqi_raw_chunk_header *chunk)
     atomic_store_explicit(&chunk->used, used, memory_order_relaxed);
 }
 
-/* Holds all exact chunks, from the last to the first (.inv.behind). */
+/* Holds all chunks of the exact mode, or all there are, from the last to the
+ * first (.inv.behind). */
 static void
-chunks_hold(uint8_t *bytes, size_t n_bytes)
+chunks_hold(uint8_t *bytes, size_t n_bytes, bool holds_all)
 {
     size_t before = alqi_raw_header_bytes((const void *)bytes);
     size_t n = n_bytes < before ? 0 : (n_bytes - before) / ALQI_RAW_CHUNK_BYTES;
@@ -39,7 +40,7 @@ chunks_hold(uint8_t *bytes, size_t n_bytes)
             (void *)(bytes + before + n * ALQI_RAW_CHUNK_BYTES);
 
         if (chunk->magic == ALQI_RAW_CHUNK_MAGIC &&
-            chunk->kind == ALQI_RAW_EXACT)
+            (holds_all || chunk->kind == ALQI_RAW_EXACT))
             chunk_hold(chunk);
     }
 }
@@ -63,7 +64,7 @@ alqi_cli_recorded_bytes(int fd)
 }
 
 uint8_t *
-alqi_cli_freeze(int fd, size_t *n_bytes)
+alqi_cli_freeze(int fd, bool holds_all, size_t *n_bytes)
 {
     off_t size_bytes = alqi_cli_recorded_bytes(fd);
     void *p;
@@ -74,6 +75,6 @@ alqi_cli_freeze(int fd, size_t *n_bytes)
     p = mmap(NULL, *n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED)
         return NULL;
-    chunks_hold(p, *n_bytes);
+    chunks_hold(p, *n_bytes, holds_all);
     return p;
 }

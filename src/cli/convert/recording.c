@@ -34,6 +34,8 @@ struct alqi_cli_recording {
     uint64_t until_ns;
     /* what is read now ends here; 0: all of it */
     uint64_t moment_ns;
+    /* its process stands still: it is one moment's, whole and held */
+    bool is_still;
     /* open for as long as the recording, to map it anew */
     int fd;
     /* the writer's, as it is known here (containers) */
@@ -101,13 +103,13 @@ freeze(struct alqi_cli_recording *r, int fd)
     uint64_t moment_ns;
 
     r->moment_ns = r->until_ns;
-    if (alqi_cli_recording_is_live_as(r, r->pid)) {
+    if (!r->is_still && alqi_cli_recording_is_live_as(r, r->pid)) {
         moment_ns = alqi_plat_mono_ns_sigsafe() - MARGIN_NS;
         if (r->moment_ns == 0 || moment_ns < r->moment_ns)
             r->moment_ns = moment_ns;
     }
     munmap((void *)r->bytes, r->n_bytes);
-    r->bytes = alqi_cli_freeze(fd, &r->n_bytes);
+    r->bytes = alqi_cli_freeze(fd, r->is_still, &r->n_bytes);
     return r->bytes != NULL;
 }
 
@@ -141,22 +143,39 @@ recording_map(struct alqi_cli_recording *r, const char *path)
     r->header.host[sizeof r->header.host - 1] = '\0';
     r->header.jit_dump[sizeof r->header.jit_dump - 1] = '\0';
     r->pid = (pid_t)r->header.pid;
-    if ((r->header.flags & ALQI_RAW_IS_EXACT) != 0 && !freeze(r, r->fd))
+    if ((r->is_still || (r->header.flags & ALQI_RAW_IS_EXACT) != 0) &&
+        !freeze(r, r->fd))
         return strerror(errno);
+    return NULL;
+}
+
+static struct alqi_cli_recording *
+recording_open(const char *path, bool is_still, char *error, size_t error_bytes)
+{
+    struct alqi_cli_recording *r = calloc(1, sizeof *r);
+    const char *why = "there is no memory";
+
+    if (r != NULL) {
+        r->is_still = is_still;
+        why = recording_map(r, path);
+    }
+    if (why == NULL)
+        return r;
+    snprintf(error, error_bytes, "%s", why);
+    alqi_cli_recording_drop(r);
     return NULL;
 }
 
 struct alqi_cli_recording *
 alqi_cli_recording_open(const char *path, char *error, size_t error_bytes)
 {
-    struct alqi_cli_recording *r = calloc(1, sizeof *r);
-    const char *why = r != NULL ? recording_map(r, path) : "there is no memory";
+    return recording_open(path, false, error, error_bytes);
+}
 
-    if (why == NULL)
-        return r;
-    snprintf(error, error_bytes, "%s", why);
-    alqi_cli_recording_drop(r);
-    return NULL;
+struct alqi_cli_recording *
+alqi_cli_recording_open_still(const char *path, char *error, size_t error_bytes)
+{
+    return recording_open(path, true, error, error_bytes);
 }
 
 void

@@ -1,20 +1,18 @@
-/* graph.c -- breadth first from the roots, then block by block
+/* graph.c -- breadth first from the roots; what is left is lost
  *
  *   UNMET --from roots, by begins--> HELD
  *         --what is left, from roots and from HELD, by any pointer--> POSSIBLE
- *         --what is left, block by block-->  LOST, and what it leads to:
- *                                            INDIRECT
+ *         --what is left--> ENTERED --> LOST, and what it leads to: INDIRECT
  *
- * .inv.leader  Of blocks that lead to each other in a ring the first is LOST
- *              and the others go with it.  A LOST block that another lost block
- *              leads to, which does not go with it, becomes INDIRECT. */
+ * .inv.leader  No LOST block leads to another: of blocks that lead to each
+ *              other in a ring, and which no others lead to, one is LOST. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "cli/leaks/graph.h"
 
-enum { UNMET = ALQI_CLI_LEAK_CLASSES };
+enum { UNMET = ALQI_CLI_LEAK_CLASSES, ENTERED };
 
 /* Blocks that are met and not looked into yet. */
 struct queue {
@@ -105,58 +103,104 @@ possible_find(struct search *s)
 
 /* ---- lost ---------------------------------------------------------------- */
 
-/* What a lost block leads to; .inv.leader. */
-static void
-clique_follow(struct search *s, uint32_t edge, uint32_t leader)
-{
-    struct alqi_cli_leak_graph *g = s->graph;
-    uint32_t block = alqi_cli_leak_edge_block(edge);
+/* A walk into the depth: blocks that are entered and not left yet, and at which
+ * edge of each it stands. */
+struct walk {
+    uint32_t *blocks;
+    size_t *edges;
+    uint32_t n;
+};
 
-    if (block == leader)
-        return;
-    if (g->classes[block] == UNMET) {
-        meet(s, block, ALQI_CLI_LEAK_INDIRECT, leader);
-    } else if (g->classes[block] == ALQI_CLI_LEAK_LOST) {
-        g->classes[block] = ALQI_CLI_LEAK_INDIRECT;
-        g->by[block] = leader;
-    }
+static void
+walk_enter(struct search *s, struct walk *w, uint32_t block)
+{
+    s->graph->classes[block] = ENTERED;
+    w->blocks[w->n] = block;
+    w->edges[w->n++] = s->graph->first[block];
 }
 
+/* Enters what an edge of the block on top leads to, or leaves that block: it
+ * then is the next in the queue. */
 static void
-clique_find(struct search *s, uint32_t leader)
+walk_step(struct search *s, struct walk *w)
 {
     const struct alqi_cli_leak_graph *g = s->graph;
+    uint32_t block = w->blocks[w->n - 1];
+    size_t *edge = &w->edges[w->n - 1];
 
-    s->queue.head = s->queue.tail = 0;
-    meet(s, leader, ALQI_CLI_LEAK_LOST, ALQI_CLI_LEAK_BY_NONE);
-    while (s->queue.head < s->queue.tail) {
-        uint32_t block = s->queue.blocks[s->queue.head++];
+    while (*edge < g->first[block + 1]) {
+        uint32_t next = g->edges[(*edge)++];
 
-        for (size_t e = g->first[block]; e < g->first[block + 1]; e++)
-            clique_follow(s, g->edges[e], leader);
+        if (is_unmet(s, next)) {
+            walk_enter(s, w, alqi_cli_leak_edge_block(next));
+            return;
+        }
+    }
+    s->queue.blocks[s->queue.tail++] = block;
+    w->n--;
+}
+
+/* The queue becomes what is lost, in the order in which it is left. */
+static void
+lost_order(struct search *s, struct walk *w)
+{
+    s->queue.tail = 0;
+    for (uint32_t i = 0; i < s->graph->n_blocks; i++) {
+        if (s->graph->classes[i] != UNMET)
+            continue;
+        walk_enter(s, w, i);
+        while (w->n > 0)
+            walk_step(s, w);
     }
 }
 
-/* A block may go with one that came to go with another. */
-static uint32_t
-leader_of(const struct alqi_cli_leak_graph *g, uint32_t block)
+/* The lost block, and all that it leads to. */
+static void
+clique_find(struct search *s, struct walk *w, uint32_t leader)
 {
-    while (g->classes[block] == ALQI_CLI_LEAK_INDIRECT)
-        block = g->by[block];
-    return block;
+    struct alqi_cli_leak_graph *g = s->graph;
+
+    g->classes[leader] = ALQI_CLI_LEAK_LOST;
+    g->by[leader] = ALQI_CLI_LEAK_BY_NONE;
+    w->blocks[0] = leader;
+    for (w->n = 1; w->n > 0;) {
+        uint32_t block = w->blocks[--w->n];
+
+        for (size_t e = g->first[block]; e < g->first[block + 1]; e++) {
+            uint32_t next = alqi_cli_leak_edge_block(g->edges[e]);
+
+            if (g->classes[next] != ENTERED)
+                continue;
+            g->classes[next] = ALQI_CLI_LEAK_INDIRECT;
+            g->by[next] = leader;
+            w->blocks[w->n++] = next;
+        }
+    }
 }
 
-static void
+/* .inv.leader: what was left before a block and leads to it is led to by it,
+ * too, else it would have been left after it. */
+static bool
 lost_find(struct search *s)
 {
     struct alqi_cli_leak_graph *g = s->graph;
+    size_t n = g->n_blocks + (size_t)1;
+    struct walk w = {.blocks = malloc(n * sizeof *w.blocks),
+                     .edges = malloc(n * sizeof *w.edges)};
+    bool ok = w.blocks != NULL && w.edges != NULL;
 
-    for (uint32_t i = 0; i < g->n_blocks; i++)
-        if (g->classes[i] == UNMET)
-            clique_find(s, i);
-    for (uint32_t i = 0; i < g->n_blocks; i++)
-        if (g->classes[i] == ALQI_CLI_LEAK_INDIRECT)
-            g->by[i] = leader_of(g, i);
+    if (ok) {
+        lost_order(s, &w);
+        while (s->queue.tail > 0) {
+            uint32_t block = s->queue.blocks[--s->queue.tail];
+
+            if (g->classes[block] == ENTERED)
+                clique_find(s, &w, block);
+        }
+    }
+    free(w.blocks);
+    free(w.edges);
+    return ok;
 }
 
 bool
@@ -164,6 +208,7 @@ alqi_cli_leak_classify(struct alqi_cli_leak_graph *g)
 {
     struct search s = {.graph = g};
     size_t n = g->n_blocks + (size_t)1;
+    bool ok;
 
     g->classes = malloc(n);
     g->by = malloc(n * sizeof *g->by);
@@ -175,7 +220,7 @@ alqi_cli_leak_classify(struct alqi_cli_leak_graph *g)
     memset(g->classes, UNMET, n);
     held_find(&s);
     possible_find(&s);
-    lost_find(&s);
+    ok = lost_find(&s);
     free(s.queue.blocks);
-    return true;
+    return ok;
 }

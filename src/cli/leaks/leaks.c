@@ -7,7 +7,6 @@
 #include "cli/leaks/leaks.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -116,13 +115,13 @@ is_whole(const struct alqi_cli_recording *recording)
 
 /* Of the trace in fd, which is taken. */
 static int
-trace_look(struct alqi_cli_leaks_run *r, const char *recording, int fd)
+trace_look(struct alqi_cli_leaks_run *r, int fd)
 {
     uint64_t since_us = alqi_cli_mono_us();
     struct alqi_cli_input *input;
     int rc;
 
-    alqi_cli_leak_scan_run(&r->scan, &r->core, recording, r->is_whole);
+    alqi_cli_leak_scan_run(&r->scan, &r->core, r->path, r->is_whole);
     r->scan_us = alqi_cli_mono_us() - since_us;
     lseek(fd, 0, SEEK_SET);
     rc = alqi_cli_input_open_fd(fd, "the trace", ALQI_CLI_OK, &input);
@@ -143,51 +142,53 @@ trace_look(struct alqi_cli_leaks_run *r, const char *recording, int fd)
     return rc;
 }
 
-static int
-recording_look(struct alqi_cli_leaks_run *r, const char *path)
+/* The recording as it is while its process stands still. */
+static bool
+still(void *run)
 {
-    struct alqi_cli_recording *recording;
-    FILE *trace = tmpfile();
+    struct alqi_cli_leaks_run *r = run;
     char why[256];
-    int rc = ALQI_CLI_UNREADABLE, fd = -1;
+
+    r->recording = alqi_cli_recording_open_still(r->path, why, sizeof why);
+    return r->recording != NULL ||
+           alqi_cli_refuse("leaks: %s: %s", r->path, why);
+}
+
+static int
+recording_look(struct alqi_cli_leaks_run *r)
+{
+    FILE *trace = tmpfile();
+    int fd = -1;
 
     if (trace == NULL)
         return alqi_cli_unreadable("leaks: no temporary file: %s",
                                    strerror(errno));
-    alqi_cli_recordings_until(r->core.moment_ns);
-    recording = alqi_cli_recording_open(path, why, sizeof why);
-    if (recording == NULL) {
-        fclose(trace);
-        return alqi_cli_unreadable("leaks: %s: %s", path, why);
-    }
-    r->is_whole = is_whole(recording);
-    if (trace_write(r, recording, trace) && fflush(trace) == 0)
+    r->is_whole = is_whole(r->recording);
+    if (trace_write(r, r->recording, trace) && fflush(trace) == 0)
         fd = dup(fileno(trace));
-    alqi_cli_recording_drop(recording);
     fclose(trace);
-    if (fd >= 0)
-        rc = trace_look(r, path, fd);
-    return rc;
+    return fd >= 0 ? trace_look(r, fd) : ALQI_CLI_UNREADABLE;
 }
 
 int
 alqi_cli_leaks(int argc, char **argv)
 {
     struct alqi_cli_leaks_run r = {.top = TOP_DEFAULT};
-    char path[PATH_MAX + 64];
     int first, rc = alqi_cli_parse("leaks", argc, argv, &r, &first);
 
     if (rc >= 0)
         return rc;
     if (r.pid == 0 || first < argc)
         return alqi_cli_usage("leaks", "leaks: of which process? Give -p PID");
-    rc = alqi_cli_recorded("leaks", r.pid, path, sizeof path);
+    rc = alqi_cli_recorded("leaks", r.pid, r.path, sizeof r.path);
     if (rc >= 0)
         return rc;
-    if (!alqi_cli_core_take("leaks", r.pid, &r.core))
-        return ALQI_CLI_FINDING;
-    rc = recording_look(&r, path);
-    alqi_cli_leak_scan_free(&r.scan);
-    alqi_cli_core_drop(&r.core);
+    rc = ALQI_CLI_FINDING;
+    if (alqi_cli_core_take("leaks", r.pid, still, &r, &r.core)) {
+        rc = recording_look(&r);
+        alqi_cli_leak_scan_free(&r.scan);
+        alqi_cli_core_drop(&r.core);
+    }
+    alqi_cli_recording_drop(r.recording);
     return rc;
 }

@@ -2,6 +2,9 @@
 #ifndef ALQI_CLI_LEAKS_LEAKS_H
 #define ALQI_CLI_LEAKS_LEAKS_H
 
+#include <limits.h>
+
+#include "cli/convert/recording.h"
 #include "cli/leaks/found.h"
 #include "cli/leaks/place.h"
 #include "cli/tool/term.h"
@@ -13,6 +16,8 @@ struct alqi_cli_leaks_run {
     bool is_json;
     uint64_t top; /* rows of each class; 0: all */
 
+    char path[PATH_MAX + 64]; /* of the recording */
+    struct alqi_cli_recording *recording;
     struct alqi_cli_core core;
     struct alqi_cli_leak_scan scan;
     struct alqi_cli_leak_found found;

@@ -1,0 +1,108 @@
+/* table_test.c -- which block holds an address, against a look at each */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/test_seed.h"
+#include "cli/leaks/table.h"
+
+enum { ROUNDS = 200, BLOCKS = 300, LOOKS = 2000 };
+
+static uint64_t state;
+
+static uint64_t
+below(uint64_t n)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 20) % n;
+}
+
+/* Small ones side by side, large ones, empty ones, far from each other. */
+static uint64_t
+bytes_random(void)
+{
+    switch (below(8)) {
+    case 0:
+        return 0;
+    case 1:
+        return below(100000);
+    default:
+        return 1 + below(64);
+    }
+}
+
+static bool
+look(const struct alqi_cli_leak_table *t, uint64_t address, uint32_t *block)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        uint64_t bytes = t->blocks[i].bytes;
+
+        if (address - t->blocks[i].start < (bytes > 0 ? bytes : 1)) {
+            *block = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+test_random(void **unused)
+{
+    (void)unused;
+    state = 1 + alqi_base_test_seed();
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct alqi_cli_leak_table t = {0};
+        uint64_t at = 4096 * (1 + below(1 << 20)), from = at;
+
+        for (unsigned i = 0, n = (unsigned)below(BLOCKS); i < n; i++) {
+            uint64_t bytes = bytes_random();
+
+            alqi_cli_leak_table_add(&t, at, bytes, i);
+            at += bytes + 1 + (below(20) == 0 ? below(1 << 20) : below(16));
+        }
+        alqi_cli_leak_table_sort(&t);
+        for (unsigned i = 0; i < LOOKS; i++) {
+            uint64_t address = from - 100 + below(at - from + 200);
+            uint32_t block = 0, naive = 0;
+            bool is = look(&t, address, &naive);
+
+            assert_int_equal(alqi_cli_leak_table_find(&t, address, &block), is);
+            assert_int_equal(is ? block : 0, naive);
+        }
+        alqi_cli_leak_table_free(&t);
+    }
+}
+
+/* A block of the recording takes the place of one that glibc's words tell. */
+static void
+test_overlap(void **unused)
+{
+    struct alqi_cli_leak_table t = {0};
+
+    (void)unused;
+    alqi_cli_leak_table_add(&t, 4096, 40, ALQI_CLI_LEAK_NO_ID);
+    alqi_cli_leak_table_add(&t, 4096, 33, 7);
+    alqi_cli_leak_table_add(&t, 8192, 64, ALQI_CLI_LEAK_NO_ID);
+    alqi_cli_leak_table_add(&t, 8208, 16, 8); /* aligned within */
+    alqi_cli_leak_table_sort(&t);
+    assert_int_equal(t.n, 2);
+    assert_int_equal(t.blocks[0].id, 7);
+    assert_int_equal(t.blocks[0].bytes, 33);
+    assert_int_equal(t.blocks[1].id, 8);
+    alqi_cli_leak_table_free(&t);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_overlap),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
