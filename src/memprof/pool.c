@@ -11,9 +11,9 @@
  *               thread that frees more than it makes gives batches back, so a
  *               producer and a consumer on two threads leak nothing.
  *
- * .inv.alone_nodes  All slabs stand in a list that only grows, so that a process
- *               with one thread left finds each node, whatever the others were
- *               about when they went.
+ * .inv.alone_nodes  All slabs stand in a list that only grows, so that a
+ * process with one thread left finds each node, whatever the others were about
+ * when they went.
  *
  * A free node's first word links the cache, a batch's first node has the link
  * to the next batch in its second word. */

@@ -32,6 +32,16 @@ alqi_plat_memory_read(pid_t pid, uintptr_t from, void *to, size_t n_bytes)
     return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)n_bytes;
 }
 
+bool
+alqi_plat_memory_write(pid_t pid, uintptr_t to, const void *from,
+                       size_t n_bytes)
+{
+    struct iovec local = {(void *)from, n_bytes},
+                 remote = {(void *)to, n_bytes};
+
+    return process_vm_writev(pid, &local, 1, &remote, 1, 0) == (ssize_t)n_bytes;
+}
+
 int
 alqi_plat_tie(pid_t pid)
 {
@@ -350,15 +360,6 @@ context_fill(ucontext_t *c, const struct user_regs_struct *r, uintptr_t area,
     memcpy(&c->uc_sigmask, &signals, sizeof signals);
 }
 
-static bool
-memory_write(pid_t tid, uintptr_t to, const void *from, size_t n_bytes)
-{
-    struct iovec local = {(void *)from, n_bytes},
-                 remote = {(void *)to, n_bytes};
-
-    return process_vm_writev(tid, &local, 1, &remote, 1, 0) == (ssize_t)n_bytes;
-}
-
 /* The one step that changes the thread; the mask only adds to it, and the
  * frame holds the one from before. */
 static int
@@ -405,9 +406,10 @@ alqi_plat_thread_call(const struct alqi_plat_stopped *thread,
     back = now;
     call_again(thread->tid, &back, false);
     context_fill(&frame.context, &back, area_at, signals);
-    if (!memory_write(thread->tid, argument_at, argument, n_argument) ||
-        !memory_write(thread->tid, area_at, area, n_area) ||
-        !memory_write(thread->tid, frame_at, &frame, sizeof frame))
+    if (!alqi_plat_memory_write(thread->tid, argument_at, argument,
+                                n_argument) ||
+        !alqi_plat_memory_write(thread->tid, area_at, area, n_area) ||
+        !alqi_plat_memory_write(thread->tid, frame_at, &frame, sizeof frame))
         return errno != 0 ? errno : EFAULT;
     error = registers_set(thread->tid, now, frame_at, function, argument_at,
                           number);

@@ -66,5 +66,8 @@ int alqi_plat_tie(pid_t pid);
 
 /* Reads another process's memory: whether all n bytes were read. */
 bool alqi_plat_memory_read(pid_t pid, uintptr_t from, void *to, size_t n_bytes);
+/* Writes to it: whether all n bytes were written. */
+bool alqi_plat_memory_write(pid_t pid, uintptr_t to, const void *from,
+                            size_t n_bytes);
 
 #endif

@@ -95,8 +95,8 @@ row_new(void)
 
         if (i < ROWS)
             i = atomic_fetch_add(&t->n_used, 1);
-        if (i < ROWS && atomic_compare_exchange_strong(&t->rows[i].pages, &none,
-                                                       TAKING))
+        if (i < ROWS &&
+            atomic_compare_exchange_strong(&t->rows[i].pages, &none, TAKING))
             return &t->rows[i];
     }
     return NULL;
@@ -149,8 +149,8 @@ alqi_plat_owned_each(void (*visit)(void *arg, const void *pages, size_t bytes),
     for (struct table *t = &first; t != NULL; t = next_of(t)) {
         visit(arg, t, sizeof *t);
         for (uint32_t i = 0; i < n_rows(t); i++) {
-            uintptr_t pages = atomic_load_explicit(&t->rows[i].pages,
-                                                   memory_order_acquire);
+            uintptr_t pages =
+                atomic_load_explicit(&t->rows[i].pages, memory_order_acquire);
 
             if (pages != 0 && pages != TAKING)
                 visit(arg, (const void *)pages, t->rows[i].bytes);

@@ -21,6 +21,8 @@
  *   limit_live=BYTES, limit_alloc=BYTES   when more is alive, or was allocated,
  *   on_limit=report|kill|SIGNAL           that is said, or the signal sent
  *   limit_notify=0|1                      through a pipe beside the recording
+ *   leaks=0|1       the process waits with its end until that aliquot has
+ *                   looked through it
  *   allocator=P     functions that begin with P, as Pmalloc, are an
  *                   allocator, too; several between colons; none: not even
  *                   those that are known
@@ -187,6 +189,8 @@ limit_apply(const char *key, size_t n_key, double v)
         c->limit_bytes[ALQI_RAW_LIMIT_ALLOC] = (uint64_t)v;
     else if (is_key(key, n_key, "limit_notify"))
         c->has_limit_notify = v != 0;
+    else if (is_key(key, n_key, "leaks"))
+        c->has_leaks = v != 0;
     else
         return false;
     return true;

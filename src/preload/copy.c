@@ -3,7 +3,8 @@
  *   the process          a process between        the copy
  *   clone, waits  -----> clone  ----------------> closes what it inherited
  *   reaps it      <----- ends                     lists the sampled blocks
- *   goes on                                       sleeps, until it is killed
+ *   goes on                                       sleeps, until it is killed,
+ *                                                 or nothing is tied to it
  *
  * The process between shares the memory of the process, which waits for it as
  * for a vfork: so memory is copied once, and the copy belongs to whoever takes
@@ -12,10 +13,11 @@
  * .inv.bare    All of it is system calls by the instruction: no lock, no libc,
  *              no thread-local word.  So the call is safe wherever its thread
  *              stands, and the copy works although its other threads are gone.
- * .inv.closed  The copy closes its descriptors before anything else: a
+ * .inv.no_descriptors  The copy closes its descriptors before anything else: a
  *              connection that the program ends does not stay open for it.
  * .pair.copied  alq_copy_make() and the copy: what they tell, then n_calls or
- *              is_listed -> the command, which reads their memory. */
+ *              is_listed -> the command, which reads their memory; and is_tied,
+ *              which the command writes. */
 #include <linux/sched.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -30,8 +32,8 @@
 #include "preload/copy.h"
 #include "preload/preload.h"
 
-/* Without a reader that is tied to it, the copy ends by itself. */
-enum { LIFE_S = 600 };
+/* The command may end before it has tied the copy to itself. */
+enum { UNTIED_S = 20 };
 
 enum { DESCRIPTORS_MOST = 1 << 20 };
 
@@ -47,7 +49,7 @@ call3(long number, long a, long b, long c)
 
 /* ---- the copy ------------------------------------------------------------ */
 
-/* .inv.closed; before Linux 5.9 one by one. */
+/* .inv.no_descriptors; before Linux 5.9 one by one. */
 static void
 descriptors_close(void)
 {
@@ -90,8 +92,8 @@ owned_list(void *arg, const void *pages, size_t bytes)
     struct list *list = arg;
 
     if (list->start != NULL)
-        list->ranges[list->n] = (struct alqi_copy_range){
-            .start = (uintptr_t)pages, .bytes = bytes};
+        list->ranges[list->n] =
+            (struct alqi_copy_range){.start = (uintptr_t)pages, .bytes = bytes};
     list->n++;
 }
 
@@ -100,11 +102,8 @@ owned_list(void *arg, const void *pages, size_t bytes)
 static bool
 list_map(struct list *list, size_t row_bytes)
 {
-    const long arg[6] = {0,
-                         (long)(list->n * row_bytes),
-                         PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS,
-                         -1};
+    const long arg[6] = {0, (long)(list->n * row_bytes), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1};
     long at = list->n > 0 ? alqi_plat_call(SYS_mmap, arg) : 0;
 
     if (at <= 0)
@@ -132,11 +131,12 @@ lists_make(void)
     atomic_store(&alq_copy_told.is_listed, 1);
 }
 
-/* All signals are blocked, as in the thread that was given the call. */
+/* All signals are blocked, as in the thread that was given the call.
+ * .pair.copied */
 static _Noreturn void
 copy_run(long reader)
 {
-    const struct timespec life = {.tv_sec = LIFE_S};
+    const struct timespec untied = {.tv_sec = UNTIED_S};
 
     descriptors_close();
     call3(SYS_chdir, (long)"/", 0, 0);
@@ -144,7 +144,9 @@ copy_run(long reader)
     call3(SYS_prctl, PR_SET_PTRACER,
           reader > 0 ? reader : (long)PR_SET_PTRACER_ANY, 0);
     lists_make();
-    call3(SYS_nanosleep, (long)&life, 0, 0);
+    do
+        call3(SYS_nanosleep, (long)&untied, 0, 0);
+    while (atomic_load(&alq_copy_told.is_tied) != 0);
     for (;;)
         call3(SYS_exit_group, 0, 0, 0);
 }
@@ -185,6 +187,7 @@ alq_copy_make(const char *reader)
     long number = number_read(reader), pid;
 
     alq_copy_told.pid = 0;
+    atomic_store(&alq_copy_told.is_tied, 0);
     atomic_store(&alq_copy_told.is_listed, 0);
     pid = alqi_plat_call(SYS_clone, arg);
     if (pid == 0)

@@ -146,6 +146,7 @@ on_exit_mark(void)
         return;
     alqi_preload_poll_last();
     alqi_preload_recorder_drops();
+    alqi_preload_ending();
     alqi_preload_flag(ALQI_RAW_EXITED);
 }
 

@@ -39,11 +39,9 @@ pipe_name(char *out, size_t capacity)
                             (int)(slash - path), path) < capacity;
 }
 
-/* Notifies the aliquot that records this process by the recording's name in its
- * pipe, in one write.  False: no process reads the pipe, or none may be
- * notified. */
-static bool
-recorder_notify(void)
+/* In one write. */
+bool
+alqi_preload_recorder_notify(void)
 {
     char name[1300], line[300];
     const char *path = alqi_preload_file_path();
@@ -51,7 +49,8 @@ recorder_notify(void)
     long fd, put;
     int n;
 
-    if (!alqi_preload_config.has_limit_notify ||
+    if ((!alqi_preload_config.has_limit_notify &&
+         !alqi_preload_config.has_leaks) ||
         alqi_plat_confinement_sigsafe() != ALQI_PLAT_FREE ||
         !pipe_name(name, sizeof name))
         return false;
@@ -64,6 +63,21 @@ recorder_notify(void)
     put = syscall(SYS_write, fd, line, (size_t)n);
     syscall(SYS_close, fd);
     return put == n;
+}
+
+/* A pipe that is read can be opened for writing. */
+bool
+alqi_preload_recorder_is_there(void)
+{
+    char name[1300];
+    long fd;
+
+    if (!pipe_name(name, sizeof name))
+        return false;
+    fd = syscall(SYS_openat, AT_FDCWD, name, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    return fd >= 0;
 }
 
 /* Logs a limit that is reached, where no aliquot was notified. */
@@ -113,7 +127,7 @@ reached(struct alqi_preload_thread *thread, enum alqi_raw_limit_kind kind)
     bool is_notified;
 
     note(thread, kind);
-    is_notified = recorder_notify();
+    is_notified = alqi_preload_recorder_notify();
     if (!is_notified)
         limit_log(kind, &alqi_preload_file_header()->limits[kind]);
     if (signal == SIGKILL || (signal != 0 && !is_notified))

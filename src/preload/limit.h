@@ -15,6 +15,12 @@ void alqi_preload_limit_start(void);
  * outside the engine.  errno is preserved; may not return. */
 void alqi_preload_limit_reached(struct alqi_preload_thread *thread);
 
+/* Notifies the aliquot that records this process by the recording's name in
+ * its pipe, if that is configured.  False: no process reads the pipe. */
+bool alqi_preload_recorder_notify(void);
+/* Whether a process reads it. */
+bool alqi_preload_recorder_is_there(void);
+
 #pragma GCC visibility pop
 
 #endif

@@ -347,6 +347,7 @@ struct alqi_preload_config {
     uint64_t limit_bytes[ALQI_RAW_LIMITS]; /* by kind; 0: none */
     int limit_signal;                      /* then; 0: none    */
     bool has_limit_notify;                 /* through a pipe */
+    bool has_leaks;                        /* likewise: ending.c */
 };
 
 extern struct alqi_preload_config alqi_preload_config;
@@ -427,14 +428,17 @@ void alqi_preload_recorder_moved(struct alqi_preload_thread *thread,
                                  struct alqi_preload_moving outer);
 /* Brings the recording's counts of dropped samples up to the engine's. */
 void alqi_preload_recorder_drops(void);
+/* The process is about to end: ending.c. */
+void alqi_preload_ending(void);
 /* Module events in the recording. */
 uint32_t alqi_preload_recorder_n_modules(void);
 /* In a copy of the process (copy.c): the recording's blocks, each by its place
  * in the recording. */
-void alqi_preload_recorder_each_alone(
-    void (*visit)(void *arg, const void *block, uint32_t stream,
-                  uint64_t ordinal),
-    void *arg);
+void alqi_preload_recorder_each_alone(void (*visit)(void *arg,
+                                                    const void *block,
+                                                    uint32_t stream,
+                                                    uint64_t ordinal),
+                                      void *arg);
 /* The exact mode's tables are full: sample from here on, and log it. */
 void alqi_preload_recorder_take_over(void);
 

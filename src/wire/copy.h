@@ -30,12 +30,13 @@ struct alqi_copy_range {
     uint64_t bytes;
 };
 
-/* The first three words are the process's, written by its calls; the others
- * the copy's. */
+/* The first three words are the process's, written by its calls; the fourth is
+ * the command's, in the copy; the others are the copy's. */
 struct alqi_copy_told {
-    _Atomic(uint32_t) n_calls; /* that have returned; written last  */
-    int32_t error;             /* of the last call, an errno; 0     */
-    int32_t pid;               /* of its copy, as the process knows it */
+    _Atomic(uint32_t) n_calls;   /* that have returned; written last  */
+    int32_t error;               /* of the last call, an errno; 0     */
+    int32_t pid;                 /* of its copy, as the process knows it */
+    _Atomic(uint32_t) is_tied;   /* the command's: the copy ends with it */
     _Atomic(uint32_t) is_listed; /* the rest is valid               */
     uint64_t blocks;             /* address of so many rows; 0: no memory, if
                                   * there are any */

@@ -119,8 +119,9 @@ enum { ALQI_RAW_LIMITS = 2 };
  * its process logged. */
 #define ALQI_RAW_SAID_SUFFIX ".said"
 
-/* Where a recorded process reports a limit that was reached, by a line with the
- * recording's name: a named pipe in the recording's directory. */
+/* Where a recorded process reports a limit that was reached, or that it waits
+ * with its end, by a line with the recording's name: a named pipe in the
+ * recording's directory. */
 #define ALQI_RAW_LIMIT_PIPE "limits"
 
 /* Where a recorded process lists the programs that it executed and that cannot
@@ -134,6 +135,14 @@ struct alqi_raw_limit {
     uint64_t bytes;          /* the limit                                    */
     uint64_t live_bytes;     /* then, as the process's samples had it        */
     uint64_t alloc_bytes;
+};
+
+/* Whether the process waits with its end (preload/ending.c): it writes WAITS,
+ * the command that looked through it LOOKED. */
+enum alqi_raw_ending {
+    ALQI_RAW_ENDING_NOT,
+    ALQI_RAW_ENDING_WAITS,
+    ALQI_RAW_ENDING_LOOKED
 };
 
 /* The header, as the writer maps it. */
@@ -164,6 +173,7 @@ struct alqi_raw_header {
      * absolute path, valid once the word before it is not 0. */
     _Atomic(uint32_t) has_jit_dump;
     char jit_dump[ALQI_RAW_JIT_DUMP_BYTES];
+    _Atomic(uint32_t) ending; /* enum alqi_raw_ending */
 };
 
 _Static_assert(sizeof(struct alqi_raw_header) <= ALQI_RAW_HEADER_BYTES,

@@ -1,4 +1,4 @@
-/* hammer.c -- threads that allocate and free without end
+/* hammer.c -- threads that allocate and free without end, with short rests
  *
  * usage: hammer THREADS.  Each keeps a ring of blocks that are on its stack
  * alone, and hands blocks to the next thread; all are held, at any moment.
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RING = 200, THREADS_MOST = 256 };
+enum { RING = 200, THREADS_MOST = 256, REST_EVERY = 64, REST_US = 2000 };
 
 static void *_Atomic hands[THREADS_MOST];
 static _Atomic(int) is_over;
@@ -46,8 +46,11 @@ run(void *arg)
     unsigned me = (unsigned)(uintptr_t)arg, x = me * 7919 + 1;
     void *ring[RING] = {0};
 
-    while (!atomic_load(&is_over)) {
+    for (unsigned n = 1; !atomic_load(&is_over); n++) {
         unsigned at;
+
+        if (n % REST_EVERY == 0)
+            usleep(REST_US);
 
         x = x * 1664525 + 1013904223;
         at = (x >> 16) % RING;

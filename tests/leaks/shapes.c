@@ -1,6 +1,7 @@
 /* shapes.c -- blocks of each class, of known sizes, held in each way
  *
- * Says "ready" and sleeps; what each function leaves is in shapes.py. */
+ * Says "ready" and waits for its standard input to end; what each function
+ * leaves is in leaks_test.py. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,9 +16,9 @@ struct node {
     char rest[56];
 };
 
-static struct node *held_list;     /* static: .bss */
-struct node *held_global = NULL;   /* a symbol that everybody sees */
-static char *volatile inside;      /* into the middle of a block   */
+static struct node *held_list;   /* static: .bss */
+struct node *held_global = NULL; /* a symbol that everybody sees */
+static char *volatile inside;    /* into the middle of a block   */
 static __thread struct node *of_thread;
 static volatile uintptr_t hidden; /* a block's address, not as a pointer */
 
@@ -123,6 +124,7 @@ int
 main(void)
 {
     pthread_t thread;
+    char byte;
 
     hold_by_static();
     hold_by_symbol();
@@ -140,6 +142,7 @@ main(void)
     hidden = 0;
     puts("ready");
     fflush(stdout);
-    for (;;)
-        pause();
+    while (read(0, &byte, 1) > 0)
+        continue;
+    return 3;
 }

@@ -8,7 +8,8 @@
  *              not do, for a recording's are off by as long as a thread was
  *              off its processor.
  * .inv.tied    The copy is traced by this command, and the system kills it when
- *              its tracer ends, for whatever reason.
+ *              its tracer ends, for whatever reason.  Until then it lives for
+ *              some seconds only (preload/copy.c).
  *
  * A thread that waits in the system and cannot be stopped (state D) is waited
  * for before any other is stopped. */
@@ -17,6 +18,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,8 +165,8 @@ threads_wait(struct taking *t, size_t first)
     bool ok = true;
 
     for (size_t i = first; i < core->n_threads; i++) {
-        int error = alqi_plat_thread_stop_wait(core->threads[i].tid,
-                                               &core->threads[n]);
+        int error =
+            alqi_plat_thread_stop_wait(core->threads[i].tid, &core->threads[n]);
 
         if (error == 0)
             n++;
@@ -321,13 +323,17 @@ static bool
 copy_tie(struct taking *t, int inner_pid)
 {
     struct alqi_cli_core *core = t->core;
+    uint32_t is_tied = 1;
     int error;
 
     core->pid = alqi_cli_target_other(&core->target, inner_pid);
     if (core->pid == 0)
         return refuse(t, "its copy is not to be seen from here");
     error = alqi_plat_tie(core->pid);
-    if (error == 0)
+    if (error == 0 &&
+        alqi_plat_memory_write(
+            core->pid, t->told + offsetof(struct alqi_copy_told, is_tied),
+            &is_tied, sizeof is_tied))
         return true;
     core->pid = 0;
     return alqi_cli_refuse("%s: the copy of process %d cannot be read: %s",
@@ -343,8 +349,8 @@ rows_read(const struct alqi_cli_core *core, uint64_t at, uint64_t n,
 
     if (n > 0 && rows == NULL)
         alqi_cli_die("there is no memory");
-    if (n > 0 && alqi_cli_core_read(core, at, rows, n * row_bytes) !=
-                     n * row_bytes)
+    if (n > 0 &&
+        alqi_cli_core_read(core, at, rows, n * row_bytes) != n * row_bytes)
         *ok = false;
     return rows;
 }
@@ -366,11 +372,11 @@ lists_read(struct taking *t)
         wait_us(ROUND_US);
     }
     core->n_blocks = told.n_blocks;
-    core->blocks = rows_read(core, told.blocks, told.n_blocks,
-                             sizeof *core->blocks, &ok);
+    core->blocks =
+        rows_read(core, told.blocks, told.n_blocks, sizeof *core->blocks, &ok);
     core->n_owned = told.n_owned;
-    core->owned = rows_read(core, told.owned, told.n_owned,
-                            sizeof *core->owned, &ok);
+    core->owned =
+        rows_read(core, told.owned, told.n_owned, sizeof *core->owned, &ok);
     return ok || refuse(t, "its copy had no memory for its lists");
 }
 

@@ -30,8 +30,8 @@ alqi_cli_come_back(const char *verb, const struct alqi_cli_attach_target *t)
 
         if (m->is_executable &&
             strcmp(alqi_base_file_name(m->path), "libc.so.6") == 0)
-            found = alqi_plat_come_back_find(t->pid, m->start,
-                                             m->end - m->start);
+            found =
+                alqi_plat_come_back_find(t->pid, m->start, m->end - m->start);
     }
     if (found == 0)
         alqi_cli_say("%s: process %d has a C library that this command does "

@@ -7,8 +7,7 @@
 
 /* The preload's file as the process knows it, under whatever name it came;
  * NULL: it is not mapped.  Valid until the mappings are read anew. */
-const char *
-alqi_cli_library_name(const struct alqi_cli_attach_target *target);
+const char *alqi_cli_library_name(const struct alqi_cli_attach_target *target);
 
 /* Where in the C library's text a call comes back to (plat/inject.h); 0: the
  * reason has been said. */

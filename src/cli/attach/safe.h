@@ -29,8 +29,8 @@ bool alqi_cli_modules_program_defines(struct alqi_cli_modules *modules,
 
 /* What a module has at the address: "cache+0x8 (libfoo.so)", or its section,
  * "libfoo.so .bss+0x40".  False: it is no module's. */
-bool alqi_cli_modules_place(struct alqi_cli_modules *modules,
-                            uintptr_t address, char *out, size_t capacity);
+bool alqi_cli_modules_place(struct alqi_cli_modules *modules, uintptr_t address,
+                            char *out, size_t capacity);
 
 /* .inv.safe of a stopped thread. */
 bool alqi_cli_is_safe(struct alqi_cli_modules *modules,

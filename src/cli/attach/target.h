@@ -16,7 +16,7 @@ struct alqi_cli_mapping {
     bool is_writable;
     bool is_shared;
     uint64_t offset; /* of `start` in the file */
-    char path[512]; /* as the process sees it; "": none */
+    char path[512];  /* as the process sees it; "": none */
 };
 
 struct alqi_cli_attach_target {

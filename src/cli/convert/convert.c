@@ -91,7 +91,8 @@ move_write(struct alqi_cli_conversion *c, const struct alqi_raw_event *e)
 {
     uint64_t freed;
     enum alq_status status = free_write(
-        c, e->time_ns, alqi_cli_conversion_key(e->from_stream, e->from_ordinal), &freed);
+        c, e->time_ns, alqi_cli_conversion_key(e->from_stream, e->from_ordinal),
+        &freed);
 
     if (status != ALQ_OK || freed == NO_OBJECT)
         return status;
@@ -186,8 +187,10 @@ event_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
         return alloc_write(c, m);
     case ALQI_RAW_FREE_OWN:
     case ALQI_RAW_FREE_OTHER:
-        return free_write(c, m->event->time_ns,
-                          alqi_cli_conversion_key(m->event->stream, m->event->ordinal), &freed);
+        return free_write(
+            c, m->event->time_ns,
+            alqi_cli_conversion_key(m->event->stream, m->event->ordinal),
+            &freed);
     case ALQI_RAW_MODULE:
         return module_write(c, m->event);
     case ALQI_RAW_CODE:

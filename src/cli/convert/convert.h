@@ -91,9 +91,8 @@ bool alqi_cli_conversion_lies(const struct alqi_cli_conversion *conversion,
                               uint64_t ordinal, struct alqi_cli_lying *out);
 /* The next block of an exact recording, in no order; *at begins with 0. False:
  * there is none left. */
-bool alqi_cli_conversion_lies_next(
-    const struct alqi_cli_conversion *conversion, size_t *at,
-    struct alqi_cli_lying *out);
+bool alqi_cli_conversion_lies_next(const struct alqi_cli_conversion *conversion,
+                                   size_t *at, struct alqi_cli_lying *out);
 /* Writes the last records. Only close may follow. */
 enum alq_status alqi_cli_conversion_end(struct alqi_cli_conversion *conversion,
                                         const char *ended);

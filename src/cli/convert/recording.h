@@ -20,9 +20,9 @@ struct alqi_cli_recording *
 alqi_cli_recording_open(const char *path, char *error, size_t error_bytes);
 /* The same of one whose process stands still during the call: what it adds
  * later does not show. */
-struct alqi_cli_recording *
-alqi_cli_recording_open_still(const char *path, char *error,
-                              size_t error_bytes);
+struct alqi_cli_recording *alqi_cli_recording_open_still(const char *path,
+                                                         char *error,
+                                                         size_t error_bytes);
 /* A file whose header was never finished: its process ended, or was killed, as
  * it began it, or is beginning it now. */
 bool alqi_cli_recording_is_unbegun(const char *path);

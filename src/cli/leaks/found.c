@@ -9,8 +9,7 @@
 #include "cli/analysis/groups.h"
 #include "cli/tool/cli.h"
 
-const char *
-alqi_cli_leak_class_name(enum alqi_cli_leak_class class)
+const char *alqi_cli_leak_class_name(enum alqi_cli_leak_class class)
 {
     static const char *const names[ALQI_CLI_LEAK_CLASSES] = {
         [ALQI_CLI_LEAK_LOST] = "lost",
@@ -56,8 +55,7 @@ row_of(struct alqi_cli_leak_found *f, struct by_node *by,
         alqi_cli_die("leaks: there is no memory");
     if (is_new) {
         *at = f->n_rows;
-        f->rows =
-            alqi_cli_realloc(f->rows, f->n_rows + 1, sizeof *f->rows);
+        f->rows = alqi_cli_realloc(f->rows, f->n_rows + 1, sizeof *f->rows);
         f->rows[f->n_rows++] = (struct alqi_cli_leak_row){
             .class = class, .node = node, .largest = UINT32_MAX};
     }
@@ -79,8 +77,8 @@ block_add(struct alqi_cli_leak_found *f, struct by_node *by,
 
     alqi_cli_sum_add(&row->sum, &weight, life_us, life->n_samples);
     alqi_cli_sum_add(&f->totals[class], &weight, life_us, life->n_samples);
-    if (row->largest == UINT32_MAX || s->table.blocks[block].bytes >
-                                          s->table.blocks[row->largest].bytes)
+    if (row->largest == UINT32_MAX ||
+        s->table.blocks[block].bytes > s->table.blocks[row->largest].bytes)
         row->largest = block;
     f->nodes[block] = node + 1;
 }
@@ -94,7 +92,9 @@ compare_sites(const void *left, const void *right)
     if (a->class != b->class)
         return a->class < b->class ? -1 : 1;
     by_frame = memcmp(&a->frame, &b->frame, sizeof a->frame);
-    return by_frame != 0 ? by_frame : a->node < b->node ? -1 : a->node > b->node;
+    return by_frame != 0       ? by_frame
+           : a->node < b->node ? -1
+                               : a->node > b->node;
 }
 
 static int

@@ -16,10 +16,11 @@ struct alqi_cli_leak_row {
 
 struct alqi_cli_leak_found {
     struct alqi_cli_analysis analysis; /* of the trace, up to its end */
-    struct alqi_cli_leak_row *rows;    /* by class, the most bytes first; owned */
+    struct alqi_cli_leak_row *rows; /* by class, the most bytes first; owned */
     uint32_t n_rows;
     struct alqi_cli_sum totals[ALQI_CLI_LEAK_CLASSES];
-    /* blocks of the recording that are alive and were not found in the process */
+    /* blocks of the recording that are alive and were not found in the process
+     */
     uint64_t n_elsewhere;
     /* by block: its stack's node + 1; 0: it is not in the recording; owned */
     uint32_t *nodes;
@@ -32,8 +33,8 @@ void alqi_cli_leak_found_make(struct alqi_cli_leak_found *found,
 void alqi_cli_leak_found_free(struct alqi_cli_leak_found *found);
 
 /* The frame after which a stack's site is named. */
-struct alqi_cli_frame
-alqi_cli_leak_site(struct alqi_cli_leak_found *found, uint32_t node);
+struct alqi_cli_frame alqi_cli_leak_site(struct alqi_cli_leak_found *found,
+                                         uint32_t node);
 
 /* "lost", "indirect" ... in JSON and in the trace. */
 const char *alqi_cli_leak_class_name(enum alqi_cli_leak_class class);

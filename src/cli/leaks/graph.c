@@ -35,7 +35,7 @@ static void
 meet(struct search *s, uint32_t block, enum alqi_cli_leak_class class,
      uint32_t by)
 {
-    s->graph->classes[block] = (uint8_t)class;
+    s->graph->classes[block] = (uint8_t) class;
     s->graph->by[block] = by;
     s->queue.blocks[s->queue.tail++] = block;
 }

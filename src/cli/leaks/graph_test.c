@@ -183,9 +183,11 @@ test_whole(void **unused)
     const struct alqi_cli_leak_root roots[2] = {
         {.edge = alqi_cli_leak_edge(0, ALQI_CLI_LEAK_AT_16)},
         {.edge = alqi_cli_leak_edge(1, ALQI_CLI_LEAK_AT_16)}};
-    struct alqi_cli_leak_graph g = {
-        .n_blocks = 2, .first = first, .roots = roots, .n_roots = 2,
-        .is_whole = is_16_whole};
+    struct alqi_cli_leak_graph g = {.n_blocks = 2,
+                                    .first = first,
+                                    .roots = roots,
+                                    .n_roots = 2,
+                                    .is_whole = is_16_whole};
 
     (void)unused;
     assert_true(alqi_cli_leak_classify(&g));

@@ -47,8 +47,8 @@ extent_add(struct finding *f, uint64_t from, uint64_t to, bool is_known)
 {
     struct alqi_cli_leak_heap *h = f->heap;
 
-    h->extents = alqi_cli_realloc(h->extents, h->n_extents + 1,
-                                  sizeof *h->extents);
+    h->extents =
+        alqi_cli_realloc(h->extents, h->n_extents + 1, sizeof *h->extents);
     h->extents[h->n_extents++] =
         (struct alqi_cli_leak_extent){from, to, is_known};
 }
@@ -136,8 +136,7 @@ chain_add(struct finding *f, uint64_t from, uint64_t end)
     struct window *w = alqi_cli_zeros(1, sizeof *w);
     bool ok = false;
 
-    for (uint64_t first = from; !ok && first < from + ARENA_SEARCH;
-         first += 16)
+    for (uint64_t first = from; !ok && first < from + ARENA_SEARCH; first += 16)
         if (chain_walk(f, w, first, end, NULL)) {
             ok = true;
             if (!f->is_whole)

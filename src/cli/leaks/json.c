@@ -27,8 +27,7 @@ sum_put(const struct alqi_cli_leaks_run *r, json_t *to,
 static json_t *
 way_json(struct alqi_cli_leaks_run *r, const struct alqi_cli_leak_row *row)
 {
-    struct alqi_cli_leak_way way =
-        alqi_cli_leak_way_of(&r->scan, row->largest);
+    struct alqi_cli_leak_way way = alqi_cli_leak_way_of(&r->scan, row->largest);
     json_t *to = json_object(), *steps = json_array();
     char place[NAME_BYTES];
 
@@ -94,9 +93,9 @@ alqi_cli_leaks_json(struct alqi_cli_leaks_run *r)
         json_t *sum = json_object();
 
         sum_put(r, sum, &r->found.totals[c]);
-        alqi_cli_json_set(
-            classes, alqi_cli_leak_class_name((enum alqi_cli_leak_class)c),
-            sum);
+        alqi_cli_json_set(classes,
+                          alqi_cli_leak_class_name((enum alqi_cli_leak_class)c),
+                          sum);
     }
     alqi_cli_json_set(to, "classes", classes);
     for (uint32_t i = 0; i < r->found.n_rows; i++)

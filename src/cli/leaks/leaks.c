@@ -25,12 +25,10 @@ enum { TOP_DEFAULT = 10, STEP_EVENTS = 1 << 20 };
 const struct alqi_cli_option alqi_cli_leaks_options[] = {
     {'p', "pid", "PID", NULL, "the process",
      ALQI_CLI_TAKEN(alqi_cli_pid_take, offsetof(RUN, pid))},
-    {'o', "output", "FILE", NULL, "keep the trace that was made for it",
-     ALQI_CLI_TEXT(RUN, output)},
-    {'f', "force", NULL, NULL, "overwrite FILE if it exists",
-     ALQI_CLI_FLAG(RUN, is_forced)},
     {'n', "top", "N", NULL, "rows of each class; 0: all; default 10",
      ALQI_CLI_COUNT(RUN, top)},
+    {0, "no-pager", NULL, NULL, "do not page the output",
+     ALQI_CLI_FLAG(RUN, has_no_pager)},
     {0, "json", NULL, NULL, "print JSON, with all sites",
      ALQI_CLI_FLAG(RUN, is_json)},
     {0},
@@ -130,7 +128,7 @@ trace_look(struct alqi_cli_leaks_run *r, int fd)
     alqi_cli_leak_found_make(&r->found, &r->scan, input);
     rc = alqi_cli_input_finish(input);
     r->places = alqi_cli_leak_places_open(&r->core);
-    alqi_cli_term_start(&r->term, 0, !r->is_json);
+    alqi_cli_term_start(&r->term, 0, !r->is_json && !r->has_no_pager);
     if (r->is_json)
         alqi_cli_leaks_json(r);
     else

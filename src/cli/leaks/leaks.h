@@ -11,9 +11,8 @@
 
 struct alqi_cli_leaks_run {
     pid_t pid;
-    const char *output; /* the trace; NULL: none stays */
-    bool is_forced;
     bool is_json;
+    bool has_no_pager;
     uint64_t top; /* rows of each class; 0: all */
 
     char path[PATH_MAX + 64]; /* of the recording */

@@ -62,7 +62,8 @@ piece_read(struct alqi_cli_leak_memory *m, uint64_t from, uint64_t to,
     uint64_t page = alqi_plat_page_bytes_sigsafe();
 
     while (from < to) {
-        size_t n = alqi_cli_core_read(m->core, from, m->buffer, to - from) & ~7u;
+        size_t n =
+            alqi_cli_core_read(m->core, from, m->buffer, to - from) & ~7u;
 
         if (n == 0) {
             uint64_t next = (from | (page - 1)) + 1;

@@ -72,8 +72,8 @@ alqi_cli_leak_place(struct alqi_cli_leak_places *p, uint64_t at, char *out,
         alqi_cli_modules_place(p->modules, at, out, capacity))
         return;
     if (m != NULL && m->path[0] != '\0')
-        snprintf(out, capacity, "%s+0x%" PRIx64,
-                 alqi_base_file_name(m->path), at - m->start + m->offset);
+        snprintf(out, capacity, "%s+0x%" PRIx64, alqi_base_file_name(m->path),
+                 at - m->start + m->offset);
     else
         snprintf(out, capacity, "memory at 0x%" PRIx64, at);
 }

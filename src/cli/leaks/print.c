@@ -37,8 +37,7 @@ figures(const struct alqi_cli_leaks_run *r, const struct alqi_cli_sum *sum)
     alqi_cli_draw_right(t, alqi_cli_text_bytes(sum->bytes).text, BYTES);
     if (is_sampled(r))
         alqi_cli_draw_right(
-            t,
-            alqi_cli_error_percent(&r->found.analysis.estimator, sum).text,
+            t, alqi_cli_error_percent(&r->found.analysis.estimator, sum).text,
             ERROR);
     alqi_cli_draw_right(t, alqi_cli_text_count(sum->objects).text, BLOCKS);
 }
@@ -85,9 +84,9 @@ step_draw(struct alqi_cli_leaks_run *r, uint32_t block, int *left)
     if (node > 0)
         site = alqi_cli_leak_site(&r->found, node - 1);
     if (site.function != ALQI_CLI_NO_NAME)
-        alqi_cli_draw_name(name, sizeof name,
-                           alqi_cli_names_text(r->found.analysis.names,
-                                               site.function));
+        alqi_cli_draw_name(
+            name, sizeof name,
+            alqi_cli_names_text(r->found.analysis.names, site.function));
     alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, left, "%s of ",
                        alqi_cli_text_bytes((double)b->bytes).text);
     alqi_cli_draw_fit_name(&r->term, ALQI_CLI_DIM, name, left);
@@ -98,10 +97,10 @@ static void
 way_draw(struct alqi_cli_leaks_run *r, const struct alqi_cli_leak_row *row,
          int indent)
 {
-    struct alqi_cli_leak_way way =
-        alqi_cli_leak_way_of(&r->scan, row->largest);
+    struct alqi_cli_leak_way way = alqi_cli_leak_way_of(&r->scan, row->largest);
     int left = r->term.width - indent;
-    uint32_t n = way.n_blocks - 1, first = n > STEPS_SHOWN ? n - STEPS_SHOWN : 0;
+    uint32_t n = way.n_blocks - 1,
+             first = n > STEPS_SHOWN ? n - STEPS_SHOWN : 0;
     char place[NAME_BYTES];
 
     if (way.root == ALQI_CLI_LEAK_BY_NONE && n == 0)
@@ -193,8 +192,9 @@ limits_say(const struct alqi_cli_leaks_run *r)
                 "words, and ways lead through them\n",
                 alqi_cli_text_count((double)s->heap.n_found).text);
     if (s->memory.unread_bytes > 0)
-        fprintf(out, "%s of memory could not be read: what it holds looks "
-                     "lost\n",
+        fprintf(out,
+                "%s of memory could not be read: what it holds looks "
+                "lost\n",
                 alqi_cli_text_bytes((double)s->memory.unread_bytes).text);
     if (s->device_bytes > 0)
         fprintf(out, "%s of devices' memory were not looked at\n",

@@ -184,8 +184,7 @@ stacks_leave(struct holes *h, const struct alqi_cli_core *core)
 }
 
 static struct holes
-holes_make(const struct alqi_cli_leak_scan *s,
-           const struct alqi_cli_core *core)
+holes_make(const struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core)
 {
     struct holes h = {0};
 
@@ -233,8 +232,7 @@ is_device(const struct alqi_cli_mapping *m)
 
 /* Whether the mapping is the module's: of its file, or zeroed memory behind. */
 static bool
-is_of(const struct alqi_cli_mapping *m, const char *name,
-      uint64_t *last_end)
+is_of(const struct alqi_cli_mapping *m, const char *name, uint64_t *last_end)
 {
     if (strcmp(m->path, name) == 0) {
         *last_end = m->end;
@@ -275,8 +273,8 @@ registers_scan(struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core)
     for (size_t i = 0; i < core->n_threads; i++)
         for (size_t k = 0; k < ALQI_PLAT_REGISTERS; k++)
             if (word_edge(s, core->threads[i].registers[k], &edge))
-                root_add(s, ALQI_CLI_LEAK_REGISTER | i * ALQI_PLAT_REGISTERS |
-                                k,
+                root_add(s,
+                         ALQI_CLI_LEAK_REGISTER | i * ALQI_PLAT_REGISTERS | k,
                          edge);
 }
 
@@ -293,8 +291,8 @@ is_whole(void *arg, uint32_t block, enum alqi_cli_leak_into into)
     const struct alqi_cli_leak_block *b = &s->table.blocks[block];
     uint64_t w[4] = {0}, offset = 8 * (uint64_t)into;
 
-    if (b->bytes < offset || alqi_cli_core_read(s->memory.core, b->start, w,
-                                                sizeof w) < offset + 8)
+    if (b->bytes < offset ||
+        alqi_cli_core_read(s->memory.core, b->start, w, sizeof w) < offset + 8)
         return false;
     if (into == ALQI_CLI_LEAK_AT_8 && w[0] > 0 && b->bytes > 8 &&
         w[0] < b->bytes && (b->bytes - 8) % w[0] == 0)

@@ -14,8 +14,7 @@ alqi_cli_leak_table_add(struct alqi_cli_leak_table *t, uint64_t start,
         alqi_cli_die("leaks: more than %d blocks", ALQI_CLI_LEAK_BLOCKS_MOST);
     if (t->n == t->capacity) {
         t->capacity = t->capacity == 0 ? 1024 : 2 * t->capacity;
-        t->blocks =
-            alqi_cli_realloc(t->blocks, t->capacity, sizeof *t->blocks);
+        t->blocks = alqi_cli_realloc(t->blocks, t->capacity, sizeof *t->blocks);
     }
     t->blocks[t->n++] = (struct alqi_cli_leak_block){start, bytes, id};
 }

@@ -23,6 +23,7 @@
 #include "base/defaults.h"
 #include "base/file_name.h"
 #include "cli/tool/cli.h"
+#include "cli/record/ending.h"
 #include "cli/record/limit.h"
 #include "cli/record/name.h"
 #include "cli/tool/output.h"
@@ -447,6 +448,7 @@ line_take(struct alqi_cli_record_run *run, const char *name)
         return;
     snprintf(path, sizeof path, "%s/%s", run->directory, name);
     alqi_cli_record_limit_look(run, path);
+    alqi_cli_record_ending_look(run, path);
 }
 
 /* Takes whole lines; the rest stays for the next call. A line too long for a
@@ -480,7 +482,7 @@ alqi_cli_record_limit_close(struct alqi_cli_record_run *run)
 {
     char path[PATH_MAX + 16];
 
-    if (!alqi_cli_record_limit_is_set(&run->limits))
+    if (!alqi_cli_record_limit_is_set(&run->limits) && !run->is_leaks)
         return;
     pipe_path(run, path, sizeof path);
     unlink(path);

@@ -108,6 +108,9 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
      ALQI_CLI_ALSO(RUN, has_rate)},
     {0, "exact", NULL, NULL, "record every block instead of a sample",
      ALQI_CLI_FLAG(RUN, is_exact)},
+    {0, "leaks", "[=FILE]", NULL,
+     "at its end say which blocks are lost; with FILE there, as JSON",
+     ALQI_CLI_TEXT(RUN, leaks_output), ALQI_CLI_ALSO(RUN, is_leaks)},
     {0, "max-memory", "N[K|M|G]", NULL,
      "memory for --exact; beyond it sample; default " ALQI_DEFAULT_TEXT(
          ALQI_DEFAULT_MAX_MEMORY_MIB) "M",
@@ -305,14 +308,14 @@ settings_make(const struct alqi_cli_record_run *r, const char *preload,
              "%s%s%s%srate=%.17g,depth=%" PRIu64 ",seed=%" PRIu64
              ",follow=%d,mmap=%d,rss=%d,python=%d,native=%d,exact=%d,max_"
              "memory=%.0f,"
-             "reserve=%.0f,notes=1,heap=1"
+             "reserve=%.0f,notes=1,heap=1,leaks=%d"
              "%s,preload=%s,out=%s/"
              "%%e.%%p.%%n" ALQI_CLI_RECORDING_SUFFIX,
              r->is_off ? "off," : "", r->is_controlled ? "control," : "",
              allocators, probes, r->rate, r->depth, r->seed, r->is_following,
              r->is_mapping, !r->has_no_rss, !r->has_no_python, r->has_native,
-             r->is_exact, r->max_memory_bytes, r->reserve_bytes, limits,
-             preload, directory);
+             r->is_exact, r->max_memory_bytes, r->reserve_bytes, r->is_leaks,
+             limits, preload, directory);
 }
 
 /* ---- the verb ------------------------------------------------------------ */
@@ -338,7 +341,7 @@ directory_remove(struct alqi_cli_record_run *r)
 static bool
 limits_begin(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
 {
-    if (!alqi_cli_record_limit_is_set(&r->limits))
+    if (!alqi_cli_record_limit_is_set(&r->limits) && !r->is_leaks)
         return true;
     if (!alqi_cli_record_limit_open(r)) {
         directory_remove(r);
@@ -470,6 +473,8 @@ attached_check(const struct alqi_cli_record_run *r, bool has_program)
         {has_program, "-p records a process that runs: give no program"},
         {r->is_debugged, "--debug begins with the program: not with -p"},
         {r->is_exact, "--exact begins with the program: not with -p"},
+        {r->is_leaks, "--leaks is for the program's end: of a process that "
+                      "runs 'aliquot leaks -p' tells"},
         {r->is_following, "--follow begins with the program: not with -p"},
         {r->is_mapping, "--mmap begins with the program: not with -p"},
         {r->allocators != NULL,

@@ -80,6 +80,10 @@ struct alqi_cli_record_run {
     bool has_no_rss;
     /* --time-step: 0: times as they are */
     double time_step_us;
+    /* --leaks: each process is looked through before it ends */
+    bool is_leaks;
+    /* where what it leaves goes as JSON; NULL: to standard error, as text */
+    const char *leaks_output;
     /* --exact: every block is recorded */
     bool is_exact;
     /* --max-memory was given */

@@ -1,0 +1,298 @@
+"""Which blocks are lost: programs whose answer is known, valgrind's answer for
+others, and what looking does to the process."""
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import common
+
+SHAPES = os.environ["SHAPES"]
+HAMMER = os.environ["HAMMER"]
+CLASSES = ["lost", "indirect", "possible", "held"]
+
+# Blocks and bytes of shapes.c, by function and class.
+EXPECTED = {
+    ("list_make", "held"): (100 + 1 + 3 + 4, 64 * 108),
+    ("list_make", "lost"): (3, 64 * 3),
+    ("list_make", "indirect"): (9 + 9 + 1, 64 * 19),
+    ("hold_by_symbol", "held"): (1, 1000),
+    ("hold_inside", "possible"): (1, 500),
+    ("hold_large", "held"): (1, 2 << 20),
+    ("lose_large", "lost"): (1, 1 << 20),
+    ("lose_behind_freed", "lost"): (1, 333),
+}
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return [int(word) for word in f.read().split()]
+
+
+def copies():
+    """Copies of processes that are there."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/comm") as f:
+                if f.read() == "aliquot-copy\n":
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def wait_until(is_so):
+    until = time.monotonic() + common.PATIENCE_S
+    while not is_so():
+        if time.monotonic() > until:
+            raise TimeoutError
+        time.sleep(0.01)
+
+
+class Case(common.Case):
+    def start(self, *args, program=(SHAPES,), env=None):
+        """The recorded process, once it is ready."""
+        out = os.path.join(self.dir, "out")
+        with open(out, "wb") as f:
+            run = subprocess.Popen(
+                [common.BIN, "record", "-q", "-f", "-o",
+                 os.path.join(self.dir, "trace.ctf"), *args, "--", *program],
+                stdin=subprocess.PIPE, stdout=f,
+                stderr=subprocess.PIPE, env={**common.ENV, **(env or {})})
+        self.addCleanup(run.communicate)
+
+        def is_ready():
+            with open(out) as f:
+                return "ready" in f.read() or run.poll() is not None
+        wait_until(is_ready)
+        self.assertIsNone(run.poll())
+        return run, children(run.pid)[0]
+
+    def leaks(self, pid, *args):
+        result = common.run("leaks", "--json", "-p", str(pid), *args)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return json.loads(result.stdout)
+
+    def by_function(self, found):
+        return {(s["function"], s["class"]): (s["blocks"], s["bytes"])
+                for s in found["sites"] if s["function"] in
+                {function for function, _ in EXPECTED}}
+
+
+class ShapesTest(Case):
+    def test_exact(self):
+        run, pid = self.start("--exact")
+        found = self.leaks(pid)
+        self.assertTrue(found["whole"])
+        self.assertEqual(found["unclassed_blocks"], 0)
+        self.assertEqual(self.by_function(found), EXPECTED)
+        self.assertEqual(
+            {c: sum(s["blocks"] for s in found["sites"] if s["class"] == c)
+             for c in CLASSES},
+            {c: found["classes"][c]["blocks"] for c in CLASSES})
+        roots = {s["function"]: s["way"] for s in found["sites"]
+                 if s["class"] in ("held", "possible")}
+        name = os.path.basename(SHAPES)
+        self.assertEqual(roots["hold_large"]["root"], f"held_list ({name})")
+        self.assertEqual(roots["hold_inside"]["root"], f"inside ({name})")
+        self.assertEqual(roots["hold_by_symbol"]["root"],
+                         f"held_global ({name})")
+        self.assertEqual(roots["hold_by_symbol"]["blocks"],
+                         [{"bytes": 64, "function": "list_make"}])
+        # The program's own waits see no child, and it ends as it does.
+        self.assertEqual(children(pid), [])
+        run.communicate()
+        self.assertEqual(run.returncode, 3)
+
+    def test_text(self):
+        _, pid = self.start("--exact")
+        result = common.run("leaks", "-p", str(pid), "--top=1",
+                            env={"COLUMNS": "100"})
+        self.assertIn("every block is recorded", result.stdout)
+        self.assertRegex(result.stdout, r"1\.00 MiB +5  LOST")
+        self.assertRegex(result.stdout,
+                         r"\n +1 MiB +1  lose_large  shapes.c\n +2 more")
+        self.assertIn("← held_list (", result.stdout)
+        self.assertLessEqual(
+            max(len(line) for line in result.stdout.splitlines()), 100)
+
+    def test_every_word_sampled(self):
+        """All is in the sample, but the process's own index tells where."""
+        _, pid = self.start("--rate=1")
+        found = self.leaks(pid)
+        self.assertFalse(found["whole"])
+        self.assertEqual(self.by_function(found), EXPECTED)
+
+    def test_sampled(self):
+        """A block that is in the sample is classed by those that are not.
+        That none of the two large ones is in it, of 131,072 words and twice
+        that many at one in 512, has a chance below 1e-100."""
+        _, pid = self.start("--interval=4K")
+        found = self.leaks(pid)
+        seen = self.by_function(found)
+        self.assertGreater(found["unrecorded_blocks"], 100)
+        self.assertIn(("lose_large", "lost"), seen)
+        self.assertIn(("hold_large", "held"), seen)
+        self.assertLessEqual(set(seen), set(EXPECTED))
+
+    def test_attached(self):
+        """What was allocated before is in no recording, and in the way."""
+        program = subprocess.Popen([SHAPES], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(program.communicate)
+        program.stdout.readline()
+        pid = str(program.pid)
+        refused = common.run("leaks", "-p", pid)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn(f"'aliquot record -p {pid}'", refused.stderr)
+        output = os.path.join(self.dir, "left.alqraw")
+        result = subprocess.run([common.BIN, "start", "-p", pid, "-o", output],
+                                capture_output=True, text=True)
+        if result.returncode != 0:
+            self.skipTest("skipped: attaching: " + result.stderr)
+        found = self.leaks(pid)
+        self.assertEqual(found["sites"], [])
+        self.assertGreater(found["unrecorded_blocks"], 100)
+        common.run("stop", "-p", pid)
+
+    def test_end(self):
+        """`record --leaks` looks when exit's handlers have run."""
+        path = os.path.join(self.dir, "leaks.json")
+        run, _ = self.start("--exact", "--leaks=" + path)
+        run.communicate()
+        self.assertEqual(run.returncode, 3)
+        with open(path) as f:
+            found = json.load(f)
+        self.assertEqual(self.by_function(found), EXPECTED)
+
+    def test_end_text(self):
+        run, _ = self.start("--exact", "--leaks")
+        _, err = run.communicate()
+        self.assertRegex(err.decode(), r"1\.00 MiB +5  LOST")
+        self.assertEqual(run.returncode, 3)
+
+    def test_end_without_reader(self):
+        """The one that looks is gone: the process ends all the same."""
+        run, pid = self.start("--exact", "--leaks")
+        run.kill()
+        run.communicate()
+        wait_until(lambda: not os.path.exists(f"/proc/{pid}"))
+
+    def test_refused(self):
+        self.assertEqual(common.run("leaks").returncode, 2)
+        self.assertEqual(common.run("leaks", "-p", "0").returncode, 2)
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        result = common.run("leaks", "-p", str(gone.pid))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("there is no process", result.stderr)
+        result = common.run("record", "--leaks", "-p", str(os.getpid()))
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("aliquot leaks -p", result.stderr)
+
+
+class HammerTest(Case):
+    """Threads that never rest: each block is held at any moment, so one that
+    is said to be lost is a picture of two moments."""
+
+    def look(self, n_looks, *args):
+        run, pid = self.start(*args, program=(HAMMER, "16"))
+        for _ in range(n_looks):
+            found = self.leaks(pid)
+            for c in ("lost", "indirect"):
+                self.assertEqual([s for s in found["sites"]
+                                  if s["class"] == c], [])
+            self.assertGreater(found["classes"]["held"]["seen_blocks"], 500)
+            self.assertEqual(children(pid), [])
+        run.communicate()
+        with open(os.path.join(self.dir, "out")) as f:
+            self.assertIn("0 wrong", f.read())
+        self.assertEqual(run.returncode, 0)
+
+    def test_exact(self):
+        self.look(3, "--exact")
+
+    def test_sampled(self):
+        self.look(3, "--interval=512")
+
+    def test_killed(self):
+        """The command is killed at a random moment: the process goes on, and
+        no copy of it stays."""
+        before = set(copies())
+        run, pid = self.start("--interval=16K", program=(HAMMER, "4"))
+        chance = random.Random(int(os.environ.get("ALQ_TEST_SEED", "0")) + 1)
+        for _ in range(12):
+            looking = subprocess.Popen(
+                [common.BIN, "leaks", "--json", "-p", str(pid)],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(chance.random() * 0.15)
+            looking.kill()
+            looking.wait()
+        wait_until(lambda: set(copies()) <= before)
+        self.leaks(pid)
+        run.communicate()
+        with open(os.path.join(self.dir, "out")) as f:
+            self.assertIn("0 wrong", f.read())
+        self.assertEqual(run.returncode, 0)
+
+
+class ValgrindTest(Case):
+    """Programs that end by themselves: the four classes to the byte."""
+
+    WORDS = ["definitely lost", "indirectly lost", "possibly lost",
+             "still reachable"]
+    PROGRAMS = [["sort", "/etc/services"], ["ls", "-l", "/etc"],
+                ["grep", "-r", "root", "/etc/passwd"],
+                ["tar", "cf", "/dev/null", "/etc/apt"],
+                ["sqlite3", ":memory:", "create table t(a, b); "
+                 "insert into t values (1, 2); select * from t"]]
+
+    @staticmethod
+    def valgrind(program, env, log):
+        subprocess.run(["valgrind", "--run-libc-freeres=no",
+                        "--run-cxx-freeres=no", "--undef-value-errors=no",
+                        "--leak-check=full", "--log-file=" + log, *program],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, env=env)
+        with open(log) as f:
+            text = f.read()
+        found = {}
+        for name, words in zip(CLASSES, ValgrindTest.WORDS):
+            m = re.search(words + r": ([\d,]+) bytes in ([\d,]+) blocks", text)
+            found[name] = tuple(int(n.replace(",", "")) for n in
+                                (m.groups() if m else ("0", "0")))
+        return found
+
+    def test_same(self):
+        if shutil.which("valgrind") is None:
+            self.skipTest("skipped: classes beside valgrind's: no valgrind")
+        env = {"PATH": os.environ["PATH"], "HOME": "/", "LC_ALL": "C"}
+        for program in self.PROGRAMS:
+            if shutil.which(program[0]) is None:
+                print(f"skipped: {program[0]}: not here", file=sys.stderr)
+                continue
+            path = os.path.join(self.dir, "leaks.json")
+            subprocess.run([common.BIN, "record", "-q", "-f", "--exact",
+                            "--leaks=" + path, "-o",
+                            os.path.join(self.dir, "t.ctf"), "--", *program],
+                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                           env=env, check=True)
+            with open(path) as f:
+                classes = json.load(f)["classes"]
+            with self.subTest(program[0]):
+                self.assertEqual(
+                    {c: (classes[c]["bytes"], classes[c]["blocks"])
+                     for c in CLASSES},
+                    self.valgrind(program, env, path + ".log"))
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    unittest.main()
