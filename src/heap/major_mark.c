@@ -136,6 +136,16 @@ first_value(alq_value v, uintptr_t header)
                    ALQ_WORD_BYTES;
 }
 
+/* Looks at what waits for the block soon, if anything does. */
+static inline void
+note_marked(struct alqi_domain *d, alq_value v)
+{
+    struct alqi_heap_ephe_waits *waits = &d->weak_phase.weak.waits;
+
+    if (ALQI_UNLIKELY(alqi_heap_ephe_wait_is_open(waits)))
+        alqi_heap_ephe_wait_marked(waits, v);
+}
+
 #if ALQI_HOSTS_OCAML
 static void
 darken_slot(void *arg, alq_value *slot)
@@ -170,6 +180,7 @@ alqi_heap_mark_continuation(struct alqi_domain *d, alq_value v)
     __atomic_store_n(header,
                      alqi_heap_with_colour(was, d->heap->cycle.colours.marked),
                      __ATOMIC_RELEASE);
+    note_marked(d, v);
 }
 #endif
 
@@ -195,6 +206,7 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
         return;
     }
     alqi_heap_mark_block(v, header, d->heap->cycle.colours.marked);
+    note_marked(d, v);
     if (!alqi_heap_is_scannable(header))
         return;
     if (has_room(d))

@@ -5,14 +5,16 @@
  * waits on or is ready; those that wait are from lo to hi of their chunk.  A
  * pass that marks nothing ends the round.
  *
- *   probing --[the first PROBE are seen]--> plain, or turned round, if they
- * wait plain, plain, noting, plain, noting ...
+ *   probing, forwards --[few are ready]--> probing, backwards
+ *   probing, backwards --[few are ready]--> noting
+ *   probing --[most are]--> plain --> the next one, the other way
+ *   noting --[it was short of memory]--> plain --> noting ...
  *
- * The first pass turns round when hardly any of the first ephemerons are ready:
- * then the chain is no chain in the list's order, and may be one in reverse.
- * The third takes notes of which ephemeron waits for which block
- * (weak_ephe_wait.c), and follows chains by them.  The pass after one of notes
- * is plain again: mostly it finds nothing left.
+ * The first two passes probe: if hardly any of the first ephemerons are ready,
+ * the chain does not follow the list in that direction.  The third one takes
+ * notes of which ephemeron waits for which block (weak_ephe_wait.c), and all
+ * that the domain marks is looked up there, so nothing is left for a pass
+ * behind it: it ends the round.
  *
  * Keeps .inv.waits: Those that wait on are swapped to the border.
  * Keeps .inv.phase: When passes end, data of ephemerons with marked keys are
@@ -25,10 +27,10 @@
 
 /* Ephemerons ahead whose block, whose key's and data's headers, and whose key's
  * place among those that are waited for, are on their way to the cache. */
-enum { BLOCK_AHEAD = 16, KEY_AHEAD = 8, PLACE_AHEAD = 4 };
+enum { BLOCK_AHEAD = 32, KEY_AHEAD = 16, PLACE_AHEAD = 8 };
 
 enum {
-    PLAIN_PASSES = ALQI_HEAP_IS_HARD ? 1 : 2, /* before one takes notes */
+    PROBING_PASSES = ALQI_HEAP_IS_HARD ? 1 : 2, /* before one takes notes */
     PROBE = ALQI_HEAP_IS_HARD ? 4 : 256,
     PROBE_FEW = PROBE / 16, /* ready: the order is not the list's */
     GREY_MAX = 1024         /* ranges to be marked: then that comes first */
@@ -164,6 +166,7 @@ note(struct alqi_domain *d, const struct sight *s, alq_value ephe,
     struct alqi_heap_ephe_waits *waits = &d->weak_phase.weak.waits;
     alq_value data;
 
+    waits->n_left++;
     if (awaited == ephe || alq_wosize(ephe) > ALQI_HEAP_EPHE_DATA + 2) {
         alqi_heap_ephe_wait(waits, ephe, awaited);
         return;
@@ -215,11 +218,13 @@ follow(struct alqi_domain *d, size_t n)
            (block = alqi_heap_ephe_wait_pop(waits)) != ALQ_NULL) {
         for (done++;
              (waiter = alqi_heap_ephe_wait_take(waits, block)) != ALQ_NULL;
-             done++)
+             done++) {
+            waits->n_left--;
             if (waiter & ALQI_HEAP_EPHE_EDGE)
                 mark_white(d, &s, waiter - ALQI_HEAP_EPHE_EDGE);
             else
                 resolve(d, &s, waiter, false);
+        }
     }
     return done;
 }
@@ -256,9 +261,9 @@ pass_begin(struct alqi_heap_weak *w, bool backwards)
 {
     struct alqi_heap_ephe_pass *p = &w->pass;
 
-    p->notes = ++p->n_begun > PLAIN_PASSES && !p->notes &&
+    p->is_probing = ++p->n_begun <= PROBING_PASSES;
+    p->notes = !p->is_probing && !p->notes &&
                alqi_heap_ephe_wait_open(&w->waits, n_waiting(w));
-    p->is_probing = p->n_begun == 1;
     p->n_probed = p->n_ready = 0;
     p->is_held_up = false;
     p->backwards = backwards;
@@ -269,7 +274,7 @@ pass_begin(struct alqi_heap_weak *w, bool backwards)
 }
 
 bool
-alqi_heap_ephe_waits(const struct alqi_domain *d)
+alqi_heap_ephe_any_waits(const struct alqi_domain *d)
 {
     const struct alqi_heap_weak_chunk *chunk;
 
@@ -290,8 +295,8 @@ alqi_heap_ephe_begin(struct alqi_domain *d)
     pass_begin(&d->weak_phase.weak, false);
 }
 
-/* Whether the last pass marked nothing, and no weak reference was followed
- * since. */
+/* Whether the last pass left nothing to be marked, and no weak reference was
+ * followed since. */
 bool
 alqi_heap_ephe_is_done(const struct alqi_domain *d)
 {
@@ -440,18 +445,34 @@ is_marking_next(const struct alqi_domain *d)
            !alqi_heap_mark_is_done(d);
 }
 
-/* Ends a pass; true: another one begins, the other way round.  The table of
- * waiters goes with its pass: the next one that takes notes sees each ephemeron
- * that waits. */
+/* Ends a pass that has noted each ephemeron that waits.  It leaves nothing to
+ * be marked, since the table was asked about all that the domain has marked. If
+ * none of them waits any more, the cleaner need not look at them, either. */
+static void
+noted_end(struct alqi_heap_weak *w)
+{
+    struct alqi_heap_weak_chunk *chunk;
+
+    w->pass.n_darkened = w->n_darkened;
+    for (chunk = w->old[ALQI_HEAP_EPHE].first;
+         chunk != NULL && w->waits.n_left == 0; chunk = chunk->next)
+        chunk->lo = chunk->hi; /* .inv.waits */
+}
+
+/* Ends a pass; true: another one begins, the other way round.  Is also called
+ * when passes have ended. */
 static bool
 pass_again(struct alqi_domain *d)
 {
-    struct alqi_heap_ephe_pass *p = &d->weak_phase.weak.pass;
+    struct alqi_heap_weak *w = &d->weak_phase.weak;
+    struct alqi_heap_ephe_pass *p = &w->pass;
 
-    p->is_done = p->n_darkened == d->weak_phase.weak.n_darkened;
-    alqi_heap_ephe_wait_close(&d->weak_phase.weak.waits);
+    if (p->notes && !p->is_done && !w->waits.is_short)
+        noted_end(w);
+    p->is_done = p->n_darkened == w->n_darkened;
+    alqi_heap_ephe_wait_close(&w->waits);
     if (!p->is_done)
-        pass_begin(&d->weak_phase.weak, !p->backwards);
+        pass_begin(w, !p->backwards);
     return !p->is_done;
 }
 
@@ -461,7 +482,7 @@ pass_again(struct alqi_domain *d)
 size_t
 alqi_heap_ephe_mark(struct alqi_domain *d, size_t budget_words)
 {
-    enum { EPHE_WORDS = 4, SHRINK_WORDS = 8192 };
+    enum { EPHE_WORDS = 4, SHRINK_WORDS = ALQI_HEAP_IS_HARD ? 8 : 8192 };
     struct alqi_heap_ephe_pass *p = &d->weak_phase.weak.pass;
     struct alqi_heap_ephe_waits *waits = &d->weak_phase.weak.waits;
     size_t done = 0;

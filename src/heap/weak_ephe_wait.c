@@ -1,9 +1,8 @@
 /* weak_ephe_wait.c -- the table of which ephemeron waits for which block
  *
  * Open addressing; nothing is removed, a place stays its block's.  The table is
- * open during a pass that takes notes, until it shrinks or is closed.  It may
- * be short of memory, or miss a waiter: the next pass finds that one, so time
- * alone depends on it.
+ * open during a pass that takes notes, until it shrinks or is closed.  If it is
+ * short of memory it misses waiters: then another pass finds these.
  *
  * Keeps .inv.table: `room` goes down with each place that is taken. */
 #include <stdlib.h>
@@ -119,8 +118,10 @@ alqi_heap_ephe_wait(struct alqi_heap_ephe_waits *w, alq_value waiter,
     struct alqi_heap_ephe_place *p;
 
     ALQI_ASSERT(w->is_open); /* .inv.table */
-    if (w->room == 0)
+    if (w->room == 0) {
+        w->is_short = true;
         return;
+    }
     p = alqi_heap_ephe_wait_find(w, block);
     if (p->block == ALQ_NULL) {
         p->block = block;
@@ -130,6 +131,8 @@ alqi_heap_ephe_wait(struct alqi_heap_ephe_waits *w, alq_value waiter,
         p->waiter = waiter;
     else if (link_add(w, waiter, p->waiter))
         p->waiter = alq_from_int((intptr_t)w->n_links - 1);
+    else
+        w->is_short = true;
 }
 
 /* Takes one of the block's waiters; ALQ_NULL: none is left.  The place stays
@@ -162,8 +165,10 @@ alqi_heap_ephe_wait_push(struct alqi_heap_ephe_waits *w, alq_value data)
 
     if (w->n_data == w->data_size) {
         grown = realloc(w->data, size * sizeof *grown);
-        if (grown == NULL)
+        if (grown == NULL) {
+            w->is_short = true;
             return;
+        }
         w->data = grown;
         w->data_size = size;
     }

@@ -2,10 +2,10 @@
  *
  * For chains in no order, of which each pass (weak_ephe.h) would find a few.  A
  * pass that takes notes notes each ephemeron under the block that it waits for:
- * itself, or a key.  While the table is open, whoever marks a block for the
- * domain (alqi_heap_mark(), weak_ephe.c) asks whether anything waits for it. So
- * each ephemeron is looked at once a key, however deep the keys lie, and in
- * whatever order.
+ * itself, or a key.  While the table is open, it is asked about each block that
+ * is marked for the domain (alqi_heap_mark(), alqi_heap_mark_darken(),
+ * weak_ephe.c).  So each ephemeron is looked at once a key, however deep the
+ * keys lie, and in whatever order.
  *
  * Of an ephemeron that waits for its only key the table has the data: an edge,
  * key -> data.  A chain is then followed in the table alone, without a look at
@@ -14,8 +14,8 @@
  * programs hold, and the old ones live until the next cycle, as what a program
  * overwrites elsewhere does (.inv.snapshot).
  *
- * What others mark in a domain's absence, or a barrier darkens, is not asked
- * about: the next pass finds that.  The table saves time alone.
+ * What other domains mark is not asked about here: the next round looks for it
+ * (weak_phase.c).
  *
  * A table with open addressing, made as large as it will get.  No entry is
  * removed: a place stays its block's after its waiters were taken.  Blocks of

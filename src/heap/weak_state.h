@@ -64,8 +64,10 @@ struct alqi_heap_ephe_waits {
     struct alqi_heap_ephe_place *places; /* hash table by block */
     size_t size; /* 0, or a power of two; anything once it shrinks */
     size_t places_bytes;
-    size_t room;                       /* for blocks, still */
-    bool is_open;                      /* it may be asked (.inv.table) */
+    size_t room;   /* for blocks, still */
+    size_t n_left; /* ephemerons that were noted and still wait */
+    bool is_open;  /* it may be asked (.inv.table) */
+    bool is_short; /* of memory: it may not know of all that wait */
     struct alqi_heap_ephe_link *links; /* lists of waiters of one block */
     size_t n_links;
     size_t links_size;
@@ -86,7 +88,7 @@ struct alqi_heap_ephe_pass {
     unsigned n_begun;    /* in this round */
     unsigned n_probed;   /* looked at while probing */
     unsigned n_ready;    /* of those looked at; valid while probing */
-    bool is_done;        /* a pass has found nothing to do */
+    bool is_done;        /* a pass has left nothing to do */
     uint64_t n_darkened; /* when the pass began */
 };
 
