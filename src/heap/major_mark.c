@@ -20,6 +20,7 @@
 #include "heap/pool.h"
 #include "heap/log.h"
 #include "heap/major_balance.h"
+#include "heap/weak_ephe_wait.h"
 
 enum {
     STACK_FIRST = ALQI_HEAP_IS_HARD ? 8 : 4096,
@@ -135,6 +136,16 @@ first_value(alq_value v, uintptr_t header)
                    ALQ_WORD_BYTES;
 }
 
+/* Looks at what waits for the block soon, if anything does. */
+static inline void
+note_marked(struct alqi_domain *d, alq_value v)
+{
+    struct alqi_heap_ephe_waits *waits = &d->weak_phase.weak.waits;
+
+    if (ALQI_UNLIKELY(alqi_heap_ephe_wait_is_open(waits)))
+        alqi_heap_ephe_wait_marked(waits, v);
+}
+
 #if ALQI_HOSTS_OCAML
 static void
 darken_slot(void *arg, alq_value *slot)
@@ -169,6 +180,7 @@ alqi_heap_mark_continuation(struct alqi_domain *d, alq_value v)
     __atomic_store_n(header,
                      alqi_heap_with_colour(was, d->heap->cycle.colours.marked),
                      __ATOMIC_RELEASE);
+    note_marked(d, v);
 }
 #endif
 
@@ -194,6 +206,7 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
         return;
     }
     alqi_heap_mark_block(v, header, d->heap->cycle.colours.marked);
+    note_marked(d, v);
     if (!alqi_heap_is_scannable(header))
         return;
     if (has_room(d))
@@ -206,7 +219,8 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
 /* What marking looks at for each word, in local variables that the compiler can
  * keep in registers: to the compiler each store of a header might change the
  * domain.  The ring holds what lies from `first` to `end`, which only grow;
- * their remainder is the place in the ring. */
+ * their remainder is the place in the ring. waits: blocks that are marked may
+ * be waited for; a constant to the compiler in each copy of the loop. */
 struct view {
     struct alqi_domain *d;
     uintptr_t *ring;
@@ -216,10 +230,11 @@ struct view {
     uintptr_t young_bytes;
     uintptr_t unmarked;
     uintptr_t marked;
+    struct alqi_heap_ephe_waits *waits; /* NULL: nobody asks */
 };
 
 static inline struct view
-view_of(struct alqi_domain *d)
+view_of(struct alqi_domain *d, struct alqi_heap_ephe_waits *waits)
 {
     return (struct view){d,
                          d->marker.ring,
@@ -228,7 +243,8 @@ view_of(struct alqi_domain *d)
                          d->pub.young_base,
                          d->pub.young_bytes,
                          d->heap->cycle.colours.unmarked,
-                         d->heap->cycle.colours.marked};
+                         d->heap->cycle.colours.marked,
+                         waits};
 }
 
 /* Writes the ring's place back, for the next call and for
@@ -262,6 +278,8 @@ scan_words(struct view *w, uintptr_t start, uintptr_t end)
         if (!alq_is_block(v) || v - w->young_base < w->young_bytes)
             continue;
         __builtin_prefetch((void *)(v - ALQ_WORD_BYTES), 1);
+        if (w->waits != NULL)
+            alqi_heap_ephe_wait_fetch(w->waits, v);
         w->ring[w->end++ % ALQI_HEAP_RING] = v;
     }
     return start;
@@ -440,6 +458,8 @@ mark_from_ring(struct view *w)
         return alqi_heap_words(header);
     }
     alqi_heap_mark_block(v, header, w->marked);
+    if (w->waits != NULL)
+        alqi_heap_ephe_wait_marked(w->waits, v);
     if (!alqi_heap_is_scannable(header))
         return alqi_heap_words(header);
     stopped = scan_words(w, first_value(v, header), end);
@@ -499,16 +519,14 @@ find_work(struct alqi_domain *d)
  * The ring is emptied down to RING_LOW only, as long as the stack has ranges: a
  * header has time to arrive between its fetch and its use.  Then come stacks of
  * ended domains, recovery, and the shared queue. */
-size_t
-alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
+static inline __attribute__((always_inline)) size_t
+mark(struct alqi_domain *d, size_t budget_words,
+     struct alqi_heap_ephe_waits *waits)
 {
     struct alqi_heap_marker *m = &d->marker;
-    struct view w = view_of(d);
+    struct view w = view_of(d, waits);
     size_t done = 0;
 
-    ALQI_ASSERT(d->heap->cycle.phase == ALQI_HEAP_MARK); /* .inv.cycle */
-    ALQI_ASSERT(m->n <= m->size);                        /* .inv.stack */
-    alqi_heap_balance_give(d);
     while (done < budget_words) {
         if (w.end - w.first > RING_LOW)
             done += mark_from_ring(&w);
@@ -524,6 +542,29 @@ alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
             break;
     }
     view_end(&w);
+    return done;
+}
+
+/* The copy of the loop that tells the table of what waits (weak_ephe_wait.h)
+ * which blocks were marked. */
+static __attribute__((noinline)) size_t
+mark_awaited(struct alqi_domain *d, size_t budget_words)
+{
+    return mark(d, budget_words, &d->weak_phase.weak.waits);
+}
+
+size_t
+alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
+{
+    size_t done;
+
+    ALQI_ASSERT(d->heap->cycle.phase == ALQI_HEAP_MARK); /* .inv.cycle */
+    ALQI_ASSERT(d->marker.n <= d->marker.size);          /* .inv.stack */
+    alqi_heap_balance_give(d);
+    if (ALQI_UNLIKELY(alqi_heap_ephe_wait_is_open(&d->weak_phase.weak.waits)))
+        done = mark_awaited(d, budget_words);
+    else
+        done = mark(d, budget_words, NULL);
     /* .inv.todo: it stops early only when nothing is left. */
     ALQI_ASSERT(done >= budget_words || alqi_heap_mark_is_done(d));
     d->sums.counts.marked_words += done;

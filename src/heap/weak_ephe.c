@@ -3,8 +3,18 @@
  * A pass goes through the list, one way and then the other, and marks the data
  * of those whose keys are marked, with all they lead to.  Each ephemeron then
  * waits on or is ready; those that wait are from lo to hi of their chunk.  A
- * pass that marks nothing ends the round.  From the third pass on it takes
- * notes of which ephemeron waits for which block (weak_ephe_wait.c).
+ * pass that marks nothing ends the round.
+ *
+ *   probing, forwards --[few are ready]--> probing, backwards
+ *   probing, backwards --[few are ready]--> noting
+ *   probing --[most are]--> plain --> the next one, the other way
+ *   noting --[it was short of memory]--> plain --> noting ...
+ *
+ * The first two passes probe: if hardly any of the first ephemerons are ready,
+ * the chain does not follow the list in that direction.  The third one takes
+ * notes of which ephemeron waits for which block (weak_ephe_wait.c), and all
+ * that the domain marks is looked up there, so nothing is left for a pass
+ * behind it: it ends the round.
  *
  * Keeps .inv.waits: Those that wait on are swapped to the border.
  * Keeps .inv.phase: When passes end, data of ephemerons with marked keys are
@@ -17,12 +27,13 @@
 
 /* Ephemerons ahead whose block, whose key's and data's headers, and whose key's
  * place among those that are waited for, are on their way to the cache. */
-enum { BLOCK_AHEAD = 16, KEY_AHEAD = 8, PLACE_AHEAD = 4 };
+enum { BLOCK_AHEAD = 32, KEY_AHEAD = 16, PLACE_AHEAD = 8 };
 
 enum {
-    PLAIN_PASSES = ALQI_HEAP_IS_HARD ? 1 : 2, /* before one takes notes */
-    FIELDS_MAX = 8, /* of a datum that waiters are looked for */
-    GREY_MAX = 1024 /* ranges to be marked: then that comes first */
+    PROBING_PASSES = ALQI_HEAP_IS_HARD ? 1 : 2, /* before one takes notes */
+    PROBE = ALQI_HEAP_IS_HARD ? 4 : 256,
+    PROBE_FEW = PROBE / 16, /* ready: the order is not the list's */
+    GREY_MAX = 1024         /* ranges to be marked: then that comes first */
 };
 
 /* Darkens a value that weak references alone may have led to.  The count makes
@@ -52,14 +63,6 @@ fetch_values(alq_value ephe)
     __builtin_prefetch((void *)(alqi_heap_weak_read(ephe, ALQI_HEAP_EPHE_DATA) -
                                 ALQ_WORD_BYTES),
                        1);
-}
-
-/* Fetches the place of the first key in the table of waiters.  Further keys are
- * rare, and are fetched when they are asked for. */
-static inline void
-fetch_place(const struct alqi_heap_weak *w, alq_value ephe)
-{
-    alqi_heap_ephe_wait_fetch(&w->waits, alqi_heap_weak_read(ephe, 2));
 }
 
 /* What a pass asks of each value, in local variables that the compiler can keep
@@ -112,7 +115,8 @@ awaited(const struct sight *s, alq_value ephe)
 /* Marks the data, and pushes their fields.
  *
  * Requires that the data are white and the domain is busy.  The full stack is
- * left to alqi_heap_mark_darken(), which grows it or notes an overflow. */
+ * left to alqi_heap_mark_darken(), which grows it or notes an overflow, and so
+ * is a continuation, whose stack it marks. */
 static inline void
 mark_data(struct alqi_domain *d, const struct sight *s, alq_value data)
 {
@@ -123,7 +127,7 @@ mark_data(struct alqi_domain *d, const struct sight *s, alq_value data)
     ALQI_DEBUG((header & ALQI_HEAP_COLOUR_MASK) ==
                s->unmarked); /* .inv.colour */
     d->weak_phase.weak.n_darkened++;
-    if (m->n == m->size) {
+    if (m->n == m->size || ALQI_UNLIKELY(alqi_heap_is_continuation(header))) {
         alqi_heap_mark_darken(d, data);
         return;
     }
@@ -133,6 +137,44 @@ mark_data(struct alqi_domain *d, const struct sight *s, alq_value data)
             data + alqi_heap_raw_fields((const alqi_heap_word *)data, header) *
                        ALQ_WORD_BYTES,
             data + (header >> ALQ_WOSIZE_SHIFT) * ALQ_WORD_BYTES};
+}
+
+/* Marks data, unless they are marked, integers or young; what waits for them is
+ * to be looked at then. */
+static inline void
+mark_white(struct alqi_domain *d, const struct sight *s, alq_value data)
+{
+    struct alqi_heap_weak *w = &d->weak_phase.weak;
+
+    if (!is_white(s, data))
+        return;
+    data = alqi_heap_infix_block(data);
+    if (ALQI_UNLIKELY(w->pass.notes)) {
+        alqi_heap_ephe_wait_fetch(&w->waits, data);
+        alqi_heap_ephe_wait_push(&w->waits, data);
+    }
+    mark_data(d, s, data);
+}
+
+/* Notes what the ephemeron waits for, in a pass that takes notes.  If that is
+ * its only key, its data are noted, so nobody has to look at it again; data
+ * that are not white need nobody to mark them. */
+static void
+note(struct alqi_domain *d, const struct sight *s, alq_value ephe,
+     alq_value awaited)
+{
+    struct alqi_heap_ephe_waits *waits = &d->weak_phase.weak.waits;
+    alq_value data;
+
+    waits->n_left++;
+    if (awaited == ephe || alq_wosize(ephe) > ALQI_HEAP_EPHE_DATA + 2) {
+        alqi_heap_ephe_wait(waits, ephe, awaited);
+        return;
+    }
+    data = alqi_heap_weak_read(ephe, ALQI_HEAP_EPHE_DATA);
+    if (is_white(s, data))
+        alqi_heap_ephe_wait(
+            waits, alqi_heap_infix_block(data) | ALQI_HEAP_EPHE_EDGE, awaited);
 }
 
 enum outcome { READY, WAITS, HELD_UP };
@@ -146,60 +188,45 @@ static inline __attribute__((always_inline)) enum outcome
 resolve(struct alqi_domain *d, const struct sight *s, alq_value ephe,
         bool may_hold_up)
 {
-    struct alqi_heap_weak *w = &d->weak_phase.weak;
-    alq_value data, key = awaited(s, ephe);
+    alq_value key = awaited(s, ephe);
 
     if (key != ALQ_NULL) {
         if (may_hold_up && !alqi_heap_mark_is_done(d))
             return HELD_UP;
-        if (w->pass.notes)
-            alqi_heap_ephe_wait(&w->waits, ephe, key);
+        if (ALQI_UNLIKELY(d->weak_phase.weak.pass.notes))
+            note(d, s, ephe, key);
         return WAITS;
     }
-    data = alqi_heap_weak_read(ephe, ALQI_HEAP_EPHE_DATA);
-    if (!is_white(s, data))
-        return READY;
-    data = alqi_heap_infix_block(data);
-    mark_data(d, s, data);
-    if (ALQI_UNLIKELY(w->pass.notes))
-        alqi_heap_ephe_wait_push(&w->waits, data);
+    mark_white(d, s, alqi_heap_weak_read(ephe, ALQI_HEAP_EPHE_DATA));
     return READY;
 }
 
-/* Looks at all ephemerons that wait for a block which was marked.  None is held
- * up here: if it waits on, a pass comes to it once more. */
-static void
-resolve_waiters(struct alqi_domain *d, alq_value block)
+/* Marks the data of what waits for blocks that were marked, and so on along
+ * their chains, n ephemerons at most; returns how many.  It stops when many
+ * ranges are grey.  No ephemeron is held up here: if it waits on, it is noted
+ * again, or a pass comes to it once more. */
+static size_t
+follow(struct alqi_domain *d, size_t n)
 {
-    struct sight s = sight_of(d);
-    alq_value ephe;
+    struct alqi_heap_ephe_waits *waits = &d->weak_phase.weak.waits;
+    const struct sight s = sight_of(d);
+    alq_value block, waiter;
+    size_t done = 0;
 
-    if (!alq_is_block(block))
-        return;
-    block = alqi_heap_infix_block(block);
-    while ((ephe = alqi_heap_ephe_wait_take(&d->weak_phase.weak.waits,
-                                            block)) != ALQ_NULL)
-        resolve(d, &s, ephe, false);
-}
-
-/* Looks at those that waited for a datum that was marked, or for what its first
- * fields lead to, which is marked at once for that.  A key is often a few words
- * behind the datum of the one before it: then a chain is followed to its end
- * within a pass (.pair.field). */
-static void
-resolve_behind(struct alqi_domain *d, alq_value data)
-{
-    uintptr_t header = alqi_heap_header(data);
-    uintptr_t i, n = header >> ALQ_WOSIZE_SHIFT;
-    alq_value v;
-
-    resolve_waiters(d, data);
-    for (i = 0; i < n && i < FIELDS_MAX && alqi_heap_is_scannable(header);
-         i++) {
-        v = __atomic_load_n((alqi_heap_word *)data + i, ALQI_HEAP_DEPENDS);
-        alqi_heap_mark_darken(d, v);
-        resolve_waiters(d, v);
+    alqi_heap_mark_undone(d);
+    while (done < n && d->marker.n <= GREY_MAX &&
+           (block = alqi_heap_ephe_wait_pop(waits)) != ALQ_NULL) {
+        for (done++;
+             (waiter = alqi_heap_ephe_wait_take(waits, block)) != ALQ_NULL;
+             done++) {
+            waits->n_left--;
+            if (waiter & ALQI_HEAP_EPHE_EDGE)
+                mark_white(d, &s, waiter - ALQI_HEAP_EPHE_EDGE);
+            else
+                resolve(d, &s, waiter, false);
+        }
     }
+    return done;
 }
 
 /* ---- passes ------------------------------------------------------------- */
@@ -228,14 +255,16 @@ n_waiting(const struct alqi_heap_weak *w)
 }
 
 /* Begins a pass.  It takes no notes if it is one of the first, which mostly
- * suffice, or if there is no memory for the table. */
+ * suffice, or if the one before did, or if there is no memory for the table. */
 static void
 pass_begin(struct alqi_heap_weak *w, bool backwards)
 {
     struct alqi_heap_ephe_pass *p = &w->pass;
 
-    p->notes = ++p->n_begun > PLAIN_PASSES &&
+    p->is_probing = ++p->n_begun <= PROBING_PASSES;
+    p->notes = !p->is_probing && !p->notes &&
                alqi_heap_ephe_wait_open(&w->waits, n_waiting(w));
+    p->n_probed = p->n_ready = 0;
     p->is_held_up = false;
     p->backwards = backwards;
     p->n_darkened = w->n_darkened;
@@ -245,7 +274,7 @@ pass_begin(struct alqi_heap_weak *w, bool backwards)
 }
 
 bool
-alqi_heap_ephe_waits(const struct alqi_domain *d)
+alqi_heap_ephe_any_waits(const struct alqi_domain *d)
 {
     const struct alqi_heap_weak_chunk *chunk;
 
@@ -261,13 +290,13 @@ alqi_heap_ephe_waits(const struct alqi_domain *d)
 void
 alqi_heap_ephe_begin(struct alqi_domain *d)
 {
-    d->weak_phase.weak.pass.is_done = false;
-    d->weak_phase.weak.pass.n_begun = 0;
+    alqi_heap_ephe_wait_close(&d->weak_phase.weak.waits);
+    d->weak_phase.weak.pass = (struct alqi_heap_ephe_pass){0};
     pass_begin(&d->weak_phase.weak, false);
 }
 
-/* Whether the last pass marked nothing, and no weak reference was followed
- * since. */
+/* Whether the last pass left nothing to be marked, and no weak reference was
+ * followed since. */
 bool
 alqi_heap_ephe_is_done(const struct alqi_domain *d)
 {
@@ -312,8 +341,8 @@ is_ahead(const struct alqi_heap_weak_chunk *chunk, uint32_t i, uint32_t ahead,
 }
 
 /* Fetches what the pass will read soon: the ephemeron, then its first key's and
- * data's headers, then the key's place, each when the one before has
- * arrived. */
+ * data's headers, then the key's place, each when the one before has arrived.
+ * Further keys are rare, and are fetched when they are asked for. */
 static inline __attribute__((always_inline)) void
 fetch_ahead(const struct alqi_heap_weak *w, uint32_t i, bool backwards)
 {
@@ -326,14 +355,16 @@ fetch_ahead(const struct alqi_heap_weak *w, uint32_t i, bool backwards)
         fetch_values(backwards ? at[-KEY_AHEAD] : at[KEY_AHEAD]);
     if (ALQI_UNLIKELY(w->pass.notes) &&
         is_ahead(chunk, i, PLACE_AHEAD, backwards))
-        fetch_place(w, backwards ? at[-PLACE_AHEAD] : at[PLACE_AHEAD]);
+        alqi_heap_ephe_wait_fetch(
+            &w->waits, alqi_heap_weak_read(
+                           backwards ? at[-PLACE_AHEAD] : at[PLACE_AHEAD], 2));
 }
 
 /* Looks at ephemerons of the chunk, n at most; returns how many.  Those that
  * wait are swapped to the border, the others lie behind it.
  *
- * It stops if one is held up, if waiters of marked data are to be looked at, or
- * if many ranges are grey, since marking these first spares passes. */
+ * It stops if one is held up, if waiters of marked blocks are to be looked at,
+ * or if many ranges are grey, since marking these first spares passes. */
 static inline __attribute__((always_inline)) size_t
 pass_run(struct alqi_domain *d, size_t n, bool backwards)
 {
@@ -362,6 +393,8 @@ pass_run(struct alqi_domain *d, size_t n, bool backwards)
                  &chunk->blocks[i]);
         at = backwards ? i : i + 1;
     }
+    p->n_ready += (unsigned)done -
+                  (backwards ? p->retained - retained : retained - p->retained);
     p->at = at;
     p->retained = retained;
     return done;
@@ -381,19 +414,24 @@ pass_run_backward(struct alqi_domain *d, size_t n)
     return pass_run(d, n, true);
 }
 
-/* Does a step of the pass: looks at those behind a datum, if any, or at n
- * ephemerons at most.  Returns how many, or one. */
+/* Looks at n ephemerons at most; returns how many, or one. */
 static size_t
 pass_step(struct alqi_domain *d, size_t n)
 {
     struct alqi_heap_ephe_pass *p = &d->weak_phase.weak.pass;
-    alq_value data = alqi_heap_ephe_wait_pop(&d->weak_phase.weak.waits);
+    size_t done;
 
     alqi_heap_mark_undone(d);
-    if (data == ALQ_NULL)
-        return p->backwards ? pass_run_backward(d, n) : pass_run_forward(d, n);
-    resolve_behind(d, data);
-    return 1;
+    if (p->is_probing && n > PROBE - p->n_probed)
+        n = PROBE - p->n_probed;
+    done = p->backwards ? pass_run_backward(d, n) : pass_run_forward(d, n);
+    if (!p->is_probing)
+        return done;
+    p->n_probed += (unsigned)done;
+    p->is_probing = p->n_probed < PROBE;
+    if (!p->is_probing && p->n_ready <= PROBE_FEW)
+        pass_begin(&d->weak_phase.weak, !p->backwards);
+    return done;
 }
 
 /* Whether marking has to be done before the pass goes on.  Grey ranges wait as
@@ -407,30 +445,35 @@ is_marking_next(const struct alqi_domain *d)
            !alqi_heap_mark_is_done(d);
 }
 
-/* Ends a pass; true: another one begins, the other way round.  The table of
- * waiters goes with its pass: the next one that takes notes sees each ephemeron
- * that waits. */
+/* Ends a pass that has noted each ephemeron that waits.  It leaves nothing to
+ * be marked, since the table was asked about all that the domain has marked. If
+ * none of them waits any more, the cleaner need not look at them, either. */
+static void
+noted_end(struct alqi_heap_weak *w)
+{
+    struct alqi_heap_weak_chunk *chunk;
+
+    w->pass.n_darkened = w->n_darkened;
+    for (chunk = w->old[ALQI_HEAP_EPHE].first;
+         chunk != NULL && w->waits.n_left == 0; chunk = chunk->next)
+        chunk->lo = chunk->hi; /* .inv.waits */
+}
+
+/* Ends a pass; true: another one begins, the other way round.  Is also called
+ * when passes have ended. */
 static bool
 pass_again(struct alqi_domain *d)
 {
-    struct alqi_heap_ephe_pass *p = &d->weak_phase.weak.pass;
+    struct alqi_heap_weak *w = &d->weak_phase.weak;
+    struct alqi_heap_ephe_pass *p = &w->pass;
 
-    p->is_done = p->n_darkened == d->weak_phase.weak.n_darkened;
-    alqi_heap_ephe_wait_close(&d->weak_phase.weak.waits);
+    if (p->notes && !p->is_done && !w->waits.is_short)
+        noted_end(w);
+    p->is_done = p->n_darkened == w->n_darkened;
+    alqi_heap_ephe_wait_close(&w->waits);
     if (!p->is_done)
-        pass_begin(&d->weak_phase.weak, !p->backwards);
+        pass_begin(w, !p->backwards);
     return !p->is_done;
-}
-
-/* Whether the pass is through with the chunk, and no datum is left whose
- * waiters are to be looked at. */
-static inline bool
-is_chunk_over(const struct alqi_heap_weak *w)
-{
-    const struct alqi_heap_ephe_pass *p = &w->pass;
-
-    return p->at == (p->backwards ? p->chunk->lo : p->chunk->hi) &&
-           w->waits.n_data == 0;
 }
 
 /* Does about budget_words of passes and marking; less only if passes are over,
@@ -439,8 +482,9 @@ is_chunk_over(const struct alqi_heap_weak *w)
 size_t
 alqi_heap_ephe_mark(struct alqi_domain *d, size_t budget_words)
 {
-    enum { EPHE_WORDS = 4, SHRINK_WORDS = 8192 };
+    enum { EPHE_WORDS = 4, SHRINK_WORDS = ALQI_HEAP_IS_HARD ? 8 : 8192 };
     struct alqi_heap_ephe_pass *p = &d->weak_phase.weak.pass;
+    struct alqi_heap_ephe_waits *waits = &d->weak_phase.weak.waits;
     size_t done = 0;
 
     /* .inv.waits: passes read lo and hi, cleaning moves them. */
@@ -448,12 +492,15 @@ alqi_heap_ephe_mark(struct alqi_domain *d, size_t budget_words)
     while (done < budget_words)
         if (is_marking_next(d)) {
             done += alqi_heap_mark(d, budget_words - done);
+        } else if (waits->n_data > 0) {
+            done +=
+                EPHE_WORDS * follow(d, (budget_words - done) / EPHE_WORDS + 1);
         } else if (p->chunk == NULL) {
-            if (alqi_heap_ephe_wait_shrink(&d->weak_phase.weak.waits))
+            if (alqi_heap_ephe_wait_shrink(waits))
                 done += SHRINK_WORDS;
             else if (!pass_again(d))
                 break;
-        } else if (is_chunk_over(&d->weak_phase.weak)) {
+        } else if (p->at == (p->backwards ? p->chunk->lo : p->chunk->hi)) {
             pass_leave(p);
         } else {
             done += EPHE_WORDS *

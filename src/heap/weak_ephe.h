@@ -2,11 +2,10 @@
  *
  * Ephemerons that wait, since they or a key of theirs are not marked, stand
  * between lo and hi of their chunks, in the order of the list.  A pass looks at
- * each once and marks at once all that its data lead to; passes go to and fro,
- * so a chain of keys and data in the order of the list, either way, takes two.
- * After a few, for chains in no order, they take notes (weak_ephe_wait.h).
- * When a pass has marked nothing, nor anybody else meanwhile, what waits is
- * dead.
+ * each once and marks at once all that its data lead to; a chain of keys and
+ * data in the order of the list, either way, takes one pass.  For chains in no
+ * order a pass takes notes (weak_ephe_wait.h).  When a pass has marked nothing,
+ * nor anybody else meanwhile, or one with notes is over, what waits is dead.
  *
  * .inv.waits  Each ephemeron that waits stands between lo and hi of its chunk:
  *             lo <= hi <= n, and a pass only brings the two closer together. */
@@ -16,7 +15,7 @@
 #include "heap/state.h"
 
 /* Whether any waits. */
-bool alqi_heap_ephe_waits(const struct alqi_domain *d);
+bool alqi_heap_ephe_any_waits(const struct alqi_domain *d);
 
 /* Begins to look, once more or the first time in this cycle. */
 void alqi_heap_ephe_begin(struct alqi_domain *d);

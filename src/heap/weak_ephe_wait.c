@@ -1,8 +1,8 @@
 /* weak_ephe_wait.c -- the table of which ephemeron waits for which block
  *
  * Open addressing; nothing is removed, a place stays its block's.  The table is
- * open during a pass that takes notes.  It may be short of memory, or miss a
- * waiter: the next pass finds that one, so time alone depends on it.
+ * open during a pass that takes notes, until it shrinks or is closed.  If it is
+ * short of memory it misses waiters: then another pass finds these.
  *
  * Keeps .inv.table: `room` goes down with each place that is taken. */
 #include <stdlib.h>
@@ -11,16 +11,38 @@
 #include "plat/space.h"
 
 enum {
-    SIZE_LEAST = 64,
+    PAGE = 4096,
+    SIZE_LEAST = PAGE / sizeof(struct alqi_heap_ephe_place),
     LINKS_FIRST = 64,
     DATA_FIRST = 64,
-    PAGE = 4096,
+    HUGE_BYTES = 2 << 20,
     EMPTY_PLACES = ALQI_HEAP_IS_HARD ? 256 : 1 << 18 /* 4 MiB: some 100 us */
 };
 
+/* Memory for the places, all of them free; false: there is none. */
+static bool
+places_make(struct alqi_heap_ephe_waits *w, size_t size)
+{
+    size_t bytes = size * sizeof *w->places;
+    void *start =
+        alqi_plat_space_reserve(bytes, bytes < HUGE_BYTES ? PAGE : HUGE_BYTES);
+
+    if (start == NULL)
+        return false;
+    if (!alqi_plat_space_commit(start, bytes)) {
+        alqi_plat_space_release(start, bytes);
+        return false;
+    }
+    if (bytes >= HUGE_BYTES)
+        alqi_plat_space_huge(start, bytes); /* without them it is slower */
+    w->places = start;
+    w->places_bytes = bytes;
+    w->size = size;
+    return true;
+}
+
 /* Makes a table for n waiters, at most half full; false: no memory, and the
- * table is closed. calloc gives fresh pages for large tables, so the places
- * need no clearing. */
+ * table is closed. */
 bool
 alqi_heap_ephe_wait_open(struct alqi_heap_ephe_waits *w, size_t n)
 {
@@ -29,11 +51,10 @@ alqi_heap_ephe_wait_open(struct alqi_heap_ephe_waits *w, size_t n)
     alqi_heap_ephe_wait_close(w);
     while (size / 2 < n)
         size *= 2;
-    w->places = calloc(size, sizeof *w->places);
-    if (w->places == NULL)
+    if (!places_make(w, size))
         return false;
-    w->size = size;
     w->room = size / 4 * 3;
+    w->is_open = true;
     ALQI_ASSERT(w->room >= n); /* .inv.table: each waiter has a place */
     return true;
 }
@@ -41,7 +62,8 @@ alqi_heap_ephe_wait_open(struct alqi_heap_ephe_waits *w, size_t n)
 void
 alqi_heap_ephe_wait_close(struct alqi_heap_ephe_waits *w)
 {
-    free(w->places);
+    if (w->places != NULL)
+        alqi_plat_space_release(w->places, w->places_bytes);
     free(w->links);
     free(w->data);
     *w = (struct alqi_heap_ephe_waits){0};
@@ -51,35 +73,18 @@ alqi_heap_ephe_wait_close(struct alqi_heap_ephe_waits *w)
  * is small enough.
  *
  * Freeing a large table at once would take long, since the system takes back
- * each page that was touched.  The size is no power of two afterwards, so
- * nothing may be looked up any more; room = 0 keeps new entries out. */
+ * each page that was touched.  From now on nothing may be asked. */
 bool
 alqi_heap_ephe_wait_shrink(struct alqi_heap_ephe_waits *w)
 {
     const size_t bytes = EMPTY_PLACES * sizeof *w->places;
-    uintptr_t from;
 
-    w->room = 0; /* it notes nothing any more */
+    w->is_open = false;
     if (w->size < 2 * EMPTY_PLACES)
         return false;
     w->size -= EMPTY_PLACES;
-    from =
-        ((uintptr_t)(w->places + w->size) + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-    alqi_plat_space_empty((void *)from, bytes - PAGE);
+    alqi_plat_space_empty(w->places + w->size, bytes);
     return true;
-}
-
-/* The place of the block, or the free one where it would stand.  There is a
- * free place: room is less than the size. */
-static inline struct alqi_heap_ephe_place *
-find(const struct alqi_heap_ephe_waits *w, alq_value block)
-{
-    size_t i = alqi_heap_ephe_wait_home(w, block);
-
-    ALQI_DEBUG((w->size & (w->size - 1)) == 0); /* .inv.table */
-    while (w->places[i].block != block && w->places[i].block != ALQ_NULL)
-        i = (i + 1) & (w->size - 1);
-    return &w->places[i];
 }
 
 /* Adds a link in front of the waiters of a block; false: no memory.
@@ -88,7 +93,7 @@ find(const struct alqi_heap_ephe_waits *w, alq_value block)
  * has the index of the newest link, as an integer, which no ephemeron is; the
  * last `next` is the first waiter. */
 static bool
-link_add(struct alqi_heap_ephe_waits *w, alq_value ephe, alq_value next)
+link_add(struct alqi_heap_ephe_waits *w, alq_value waiter, alq_value next)
 {
     size_t size = w->links_size == 0 ? LINKS_FIRST : w->links_size * 2;
     struct alqi_heap_ephe_link *links;
@@ -100,29 +105,34 @@ link_add(struct alqi_heap_ephe_waits *w, alq_value ephe, alq_value next)
         w->links = links;
         w->links_size = size;
     }
-    w->links[w->n_links++] = (struct alqi_heap_ephe_link){ephe, next};
+    w->links[w->n_links++] = (struct alqi_heap_ephe_link){waiter, next};
     return true;
 }
 
-/* Notes that the ephemeron waits for the block, unless the table is full or
- * closed, or there is no memory for a link. */
+/* Notes that the waiter waits for the block, unless the table is full, or there
+ * is no memory for a link. */
 void
-alqi_heap_ephe_wait(struct alqi_heap_ephe_waits *w, alq_value ephe,
+alqi_heap_ephe_wait(struct alqi_heap_ephe_waits *w, alq_value waiter,
                     alq_value block)
 {
     struct alqi_heap_ephe_place *p;
 
-    if (w->room == 0)
+    ALQI_ASSERT(w->is_open); /* .inv.table */
+    if (w->room == 0) {
+        w->is_short = true;
         return;
-    p = find(w, block);
+    }
+    p = alqi_heap_ephe_wait_find(w, block);
     if (p->block == ALQ_NULL) {
         p->block = block;
         w->room--;
     }
     if (p->waiter == ALQ_NULL)
-        p->waiter = ephe;
-    else if (link_add(w, ephe, p->waiter))
+        p->waiter = waiter;
+    else if (link_add(w, waiter, p->waiter))
         p->waiter = alq_from_int((intptr_t)w->n_links - 1);
+    else
+        w->is_short = true;
 }
 
 /* Takes one of the block's waiters; ALQ_NULL: none is left.  The place stays
@@ -132,22 +142,21 @@ alqi_heap_ephe_wait_take(struct alqi_heap_ephe_waits *w, alq_value block)
 {
     const struct alqi_heap_ephe_link *link;
     struct alqi_heap_ephe_place *p;
-    alq_value ephe;
+    alq_value waiter;
 
-    if (w->size == 0)
-        return ALQ_NULL;
-    p = find(w, block);
-    ephe = p->waiter;
+    ALQI_ASSERT(w->is_open); /* .inv.table */
+    p = alqi_heap_ephe_wait_find(w, block);
+    waiter = p->waiter;
     p->waiter = ALQ_NULL;
-    if (!alq_is_int(ephe))
-        return ephe;
-    link = &w->links[alq_to_int(ephe)];
+    if (!alq_is_int(waiter))
+        return waiter;
+    link = &w->links[alq_to_int(waiter)];
     p->waiter = link->next;
-    return link->ephe;
+    return link->waiter;
 }
 
-/* Notes data that were marked, whose waiters are to be looked at.  Without
- * memory they are left out. */
+/* Notes a block that was marked, whose waiters are to be looked at.  Without
+ * memory it is left out. */
 void
 alqi_heap_ephe_wait_push(struct alqi_heap_ephe_waits *w, alq_value data)
 {
@@ -156,12 +165,13 @@ alqi_heap_ephe_wait_push(struct alqi_heap_ephe_waits *w, alq_value data)
 
     if (w->n_data == w->data_size) {
         grown = realloc(w->data, size * sizeof *grown);
-        if (grown == NULL)
+        if (grown == NULL) {
+            w->is_short = true;
             return;
+        }
         w->data = grown;
         w->data_size = size;
     }
-    alqi_heap_ephe_wait_fetch(w, data);
     w->data[w->n_data++] = data;
 }
 

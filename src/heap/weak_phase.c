@@ -150,7 +150,7 @@ round_begin(struct alqi_heap *heap, bool first)
                      (all > 0 && heap->n_slots > 1);
 
         of->weak_phase.weak.n_darkened_before = of->weak_phase.weak.n_darkened;
-        if (!again || !alqi_heap_ephe_waits(of))
+        if (!again || !alqi_heap_ephe_any_waits(of))
             continue;
         alqi_heap_ephe_begin(of);
         alqi_heap_mark_undone(of);
@@ -285,7 +285,7 @@ alqi_heap_weak_phase_adopt(struct alqi_domain *d, struct alqi_heap_orphan *o)
     alqi_heap_weak_adopt(d, o);
     alqi_heap_final_adopt(d, o);
     if (d->heap->cycle.phase != ALQI_HEAP_MARK || !is_looked_for ||
-        !alqi_heap_ephe_waits(d))
+        !alqi_heap_ephe_any_waits(d))
         return;
     alqi_heap_ephe_begin(d);
     alqi_heap_mark_undone(d);

@@ -46,16 +46,16 @@ struct alqi_heap_weak_cleaner {
     uintptr_t field; /* of the block at `from` */
 };
 
-/* A waiter of a block is an ephemeron, or the index of a link; ALQ_NULL: none.
- */
+/* A waiter of a block is an ephemeron, or data with bit 1 set (an edge,
+ * weak_ephe_wait.h), or the index of a link; ALQ_NULL: none. */
 struct alqi_heap_ephe_place {
     alq_value block; /* ALQ_NULL: it is free */
     alq_value waiter;
 };
 
 struct alqi_heap_ephe_link {
-    alq_value ephe;
-    alq_value next; /* a waiter */
+    alq_value waiter; /* no index */
+    alq_value next;   /* a waiter */
 };
 
 /* Which ephemerons wait for which keys to be marked: weak_ephe_wait.h.  Sizes
@@ -63,12 +63,16 @@ struct alqi_heap_ephe_link {
 struct alqi_heap_ephe_waits {
     struct alqi_heap_ephe_place *places; /* hash table by block */
     size_t size; /* 0, or a power of two; anything once it shrinks */
-    size_t room; /* for blocks, still */
+    size_t places_bytes;
+    size_t room;   /* for blocks, still */
+    size_t n_left; /* ephemerons that were noted and still wait */
+    bool is_open;  /* it may be asked (.inv.table) */
+    bool is_short; /* of memory: it may not know of all that wait */
     struct alqi_heap_ephe_link *links; /* lists of waiters of one block */
     size_t n_links;
     size_t links_size;
     alq_value *data;
-    size_t n_data;
+    size_t n_data; /* that waiters are to be looked for */
     size_t data_size;
 };
 
@@ -79,9 +83,12 @@ struct alqi_heap_ephe_pass {
     uint32_t retained; /* the border of those that were seen and still wait */
     bool backwards;
     bool notes;          /* it notes what each waits for (weak_ephe_wait.h) */
+    bool is_probing;     /* it turns round if the first ones all wait */
     bool is_held_up;     /* the one at hand may not wait, once all is marked */
     unsigned n_begun;    /* in this round */
-    bool is_done;        /* a pass has found nothing to do */
+    unsigned n_probed;   /* looked at while probing */
+    unsigned n_ready;    /* of those looked at; valid while probing */
+    bool is_done;        /* a pass has left nothing to do */
     uint64_t n_darkened; /* when the pass began */
 };
 

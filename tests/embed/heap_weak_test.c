@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "base/test_seed.h"
+#include "heap/state.h"
 #include "live_kit.h"
 #include "value_kit.h"
 
@@ -628,43 +629,118 @@ b3_formulas(void **state)
     assert_true(n_true > 0 && n_true < ROUNDS);
 }
 
-/* Chains in which each key is the datum before it: all live, whatever the order
- * they were made in; none, when the first key is gone. */
+/* A chain of ephemerons: the datum of each leads, `deep` blocks further, to the
+ * key of the next.  Every third one has a second key, that of the link before
+ * it, and another ephemeron waits for its key; it leads nowhere. */
+struct chain {
+    const char *order;
+    unsigned step; /* the i-th one made is the (i * step)-th of the chain */
+    unsigned deep;
+};
+
+enum { CHAIN_N = ALQI_CHECKS >= 3 ? 300 : 3000 };
+
+static void
+chain_make(const struct chain *chain, alq_value *ephes, alq_value *first_key)
+{
+    ALQ_FRAME(d, f, keys, pair[2], data);
+    unsigned i, j, at;
+
+    f.keys = alq_alloc(d, CHAIN_N + 1, 0);
+    for (i = 0; i <= CHAIN_N; i++)
+        store_cell(&f.keys, i, (intptr_t)i);
+    for (i = 0; i < CHAIN_N; i++) {
+        at = (unsigned)((uint64_t)i * chain->step % CHAIN_N);
+        f.data = alq_field(f.keys, at + 1);
+        for (j = 0; j < chain->deep; j++) {
+            f.pair[0] = alq_alloc(d, 1, 0);
+            alq_init(d, f.pair[0], 0, f.data);
+            f.data = f.pair[0];
+        }
+        f.pair[0] = alq_field(f.keys, at);
+        f.pair[1] = alq_field(f.keys, at > 0 ? at - 1 : 0);
+        f.data = alq_ephe_make(d, at % 3 == 0 ? 2 : 1, f.pair, f.data);
+        alq_store(d, *ephes, at, f.data);
+        f.data = alq_ephe_make(d, 1, f.pair, cell((intptr_t)at));
+        alq_store(d, *ephes, CHAIN_N + at, f.data);
+    }
+    *first_key = alq_field(f.keys, 0);
+}
+
+static size_t
+n_with_data(alq_value ephes)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < 2 * (size_t)CHAIN_N; i++)
+        n += (size_t)alq_ephe_check_data(d, alq_field(ephes, i));
+    return n;
+}
+
+/* All of a chain live, whatever the order they were made in, and the work
+ * beside marking is in proportion; none, when the first key is gone. */
 static void
 chains_of_ephemerons(void **state)
 {
-    enum { N = ALQI_CHECKS >= 3 ? 300 : 3000, ORDERS = 3 };
-    unsigned order, i;
+    static const struct chain chains[] = {
+        {"as made", 1, 0}, {"in reverse", CHAIN_N - 1, 0}, {"mixed", 1009, 0},
+        {"deep", 1, 3},    {"deep, mixed", 1009, 3},
+    };
+    enum { CYCLES = 3, LOOKS_MOST = 12, WORDS_A_LOOK = 4 };
+    struct alqi_domain *self = alqi_heap_domain(d);
+    uint64_t work, n_before;
+    unsigned i;
 
     (void)state;
-    for (order = 0; order < ORDERS; order++) {
-        ALQ_FRAME(d, f, keys, ephes, root, pair[2]);
-        size_t n = 0;
+    for (i = 0; i < sizeof chains / sizeof chains[0]; i++) {
+        ALQ_FRAME(d, f, ephes, first_key);
 
-        f.keys = alq_alloc(d, N + 1, 0);
-        f.ephes = alq_alloc(d, N, 0);
-        for (i = 0; i <= N; i++)
-            store_cell(&f.keys, i, (intptr_t)i);
-        for (i = 0; i < N; i++) {
-            unsigned at = order == 0   ? i
-                          : order == 1 ? N - 1 - i
-                                       : (unsigned)(i * 1009ull % N);
+        f.ephes = alq_alloc(d, 2 * CHAIN_N, 0);
+        chain_make(&chains[i], &f.ephes, &f.first_key);
+        run_cycles(CYCLES);
+        assert_int_equal(n_with_data(f.ephes), 2 * CHAIN_N);
+        work = self->sums.live_words;
+        n_before = cycles();
+        run_cycles(CYCLES);
+        work = (self->sums.live_words - work) / (cycles() - n_before);
+        if (work > (uint64_t)2 * CHAIN_N * LOOKS_MOST * WORDS_A_LOOK)
+            fail_msg("%s: %ju words of work a cycle", chains[i].order,
+                     (uintmax_t)work);
+        f.first_key = ALQ_NULL;
+        run_cycles(CYCLES);
+        assert_int_equal(n_with_data(f.ephes), 0);
+    }
+}
 
-            f.pair[0] = alq_field(f.keys, at);
-            f.pair[1] = alq_ephe_make(d, 1, f.pair, alq_field(f.keys, at + 1));
-            alq_store(d, f.ephes, at, f.pair[1]);
-        }
-        f.root = alq_field(f.keys, 0);
-        f.keys = f.pair[0] = f.pair[1] = ALQ_NULL;
-        run_cycles(3);
-        for (i = 0; i < N; i++)
-            n += (size_t)alq_ephe_check_data(d, alq_field(f.ephes, i));
-        assert_int_equal(n, N);
-        f.root = ALQ_NULL;
-        run_cycles(3);
-        for (i = 0; i < N; i++)
-            n -= (size_t)!alq_ephe_check_data(d, alq_field(f.ephes, i));
-        assert_int_equal(n, 0);
+/* Data that are set while the ephemeron waits for its key live as it does, and
+ * so does what they lead to. */
+static void
+data_set_while_marking(void **state)
+{
+    unsigned words;
+
+    (void)state;
+    for (words = 1; words < 400; words += 3) {
+        ALQ_FRAME(d, f, key, ephe, filler, data, behind);
+        unsigned i;
+
+        f.key = cell(1);
+        f.filler = cell(2);
+        for (i = 0; i < 20; i++)
+            f.filler = alq_ephe_make(d, 1, &f.key, f.filler);
+        f.behind = cell(3);
+        f.ephe = alq_ephe_make(d, 1, &f.behind, cell(4));
+        f.data = alq_ephe_make(d, 1, &f.key, f.behind);
+        f.behind = ALQ_NULL;
+        full_major();
+        alq_gc_major_slice(d, words);
+        f.behind = cell(5);
+        alq_ephe_set_data(d, f.ephe, f.behind);
+        f.behind = ALQ_NULL;
+        alq_gc_major(d);
+        assert_int_equal(alq_ephe_check_data(d, f.ephe), 1);
+        f.behind = alq_ephe_get_data(d, f.ephe);
+        assert_int_equal(alq_to_int(alq_field(f.behind, 0)), 5);
     }
 }
 
@@ -718,6 +794,7 @@ main(void)
         LIVE(b2_weak_behind_ephemeron),
         LIVE(b3_formulas),
         LIVE(chains_of_ephemerons),
+        LIVE(data_set_while_marking),
         LIVE(keys_set_while_marking),
     };
 
