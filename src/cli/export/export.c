@@ -202,7 +202,7 @@ const struct alqi_cli_option alqi_cli_export_options[] = {
      ALQI_CLI_DURATION(struct request, sql.timeout_us), .least = 1000,
      .wants = "write a number and a unit: ms s m h"},
     {0, "retries", "N", NULL,
-     "clickhouse: how often a request is sent again; default 5",
+     "clickhouse: repeats of a failed request; default 5",
      ALQI_CLI_COUNT(struct request, sql.n_retries),
      .most = ALQI_CLI_RETRIES_MOST},
     {0},
