@@ -59,30 +59,34 @@ pools_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
         }
 }
 
-/* Puts the list `from` before or behind *to.  The shorter of the two is walked,
- * for the world stands still. */
-static void
-pools_join(struct alqi_heap_pool **to, struct alqi_heap_pool *from)
-{
-    struct alqi_heap_pool *a = from, *b = *to;
+/* Defines what puts the list `from` before or behind *to, for pools and for
+ * large blocks.  The shorter of the two is walked, for the world stands
+ * still. */
+#define LISTS_JOIN(name, type)                                                 \
+    static void name(type **to, type *from)                                    \
+    {                                                                          \
+        type *a = from, *b = *to;                                              \
+                                                                               \
+        if (a == NULL)                                                         \
+            return;                                                            \
+        if (b == NULL) {                                                       \
+            *to = from;                                                        \
+            return;                                                            \
+        }                                                                      \
+        while (a->next != NULL && b->next != NULL) {                           \
+            a = a->next;                                                       \
+            b = b->next;                                                       \
+        }                                                                      \
+        if (b->next == NULL) {                                                 \
+            b->next = from;                                                    \
+        } else {                                                               \
+            a->next = *to;                                                     \
+            *to = from;                                                        \
+        }                                                                      \
+    }
 
-    if (a == NULL)
-        return;
-    if (b == NULL) {
-        *to = from;
-        return;
-    }
-    while (a->next != NULL && b->next != NULL) {
-        a = a->next;
-        b = b->next;
-    }
-    if (b->next == NULL) {
-        b->next = from;
-    } else {
-        a->next = *to;
-        *to = from;
-    }
-}
+LISTS_JOIN(pools_join, struct alqi_heap_pool)
+LISTS_JOIN(large_join, struct alqi_heap_large)
 
 /* Joins the orphan's pools to the domain's, list by list (.inv.policy).  If
  * some are unswept, the sweeper starts over: it may stand behind their class.
@@ -121,30 +125,6 @@ large_leave(struct alqi_domain *d, struct alqi_heap_orphan *o)
     o->large.all = d->large.all;
     o->large.unswept = d->large.unswept;
     d->large.all = d->large.unswept = NULL;
-}
-
-/* As pools_join, for large blocks. */
-static void
-large_join(struct alqi_heap_large **to, struct alqi_heap_large *from)
-{
-    struct alqi_heap_large *a = from, *b = *to;
-
-    if (a == NULL)
-        return;
-    if (b == NULL) {
-        *to = from;
-        return;
-    }
-    while (a->next != NULL && b->next != NULL) {
-        a = a->next;
-        b = b->next;
-    }
-    if (b->next == NULL) {
-        b->next = from;
-    } else {
-        a->next = *to;
-        *to = from;
-    }
 }
 
 /* Joins the orphan's large blocks to the domain's. */

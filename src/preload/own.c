@@ -12,6 +12,7 @@
  *              hook that is called from outside of that frame puts the
  *              countdown back. */
 #include <errno.h>
+#include <string.h>
 
 #include "memprof/filter.h"
 #include "preload/exact.h"
@@ -113,6 +114,24 @@ hook_size_second(uintptr_t a, uintptr_t b, uintptr_t c,
                  const struct alqi_preload_own_entry *e)
 {
     return allocated(a, b, c, e, b, FRAME);
+}
+
+static uintptr_t
+hook_text(uintptr_t a, uintptr_t b, uintptr_t c,
+          const struct alqi_preload_own_entry *e)
+{
+    size_t size = a != 0 ? strlen((const char *)a) + 1 : 0;
+
+    return allocated(a, b, c, e, size, FRAME);
+}
+
+static uintptr_t
+hook_text_part(uintptr_t a, uintptr_t b, uintptr_t c,
+               const struct alqi_preload_own_entry *e)
+{
+    size_t size = a != 0 ? strnlen((const char *)a, b) + 1 : 0;
+
+    return allocated(a, b, c, e, size, FRAME);
 }
 
 /* A product that overflows is of no block. */
@@ -292,6 +311,8 @@ alqi_preload_own_hook *const alqi_preload_own_hooks[ALQI_OWN_KINDS] = {
     [ALQI_OWN_SIZE_SECOND] = hook_size_second,
     [ALQI_OWN_PRODUCT] = hook_product,
     [ALQI_OWN_STATUS] = hook_status,
+    [ALQI_OWN_TEXT] = hook_text,
+    [ALQI_OWN_TEXT_PART] = hook_text_part,
     [ALQI_OWN_REALLOC] = hook_realloc,
     [ALQI_OWN_FREE] = hook_free,
 };

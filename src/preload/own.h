@@ -14,6 +14,8 @@ enum alqi_preload_own_kind {
     ALQI_OWN_SIZE_SECOND, /* (align or heap, size, ...) */
     ALQI_OWN_PRODUCT,     /* (n, size)                 */
     ALQI_OWN_STATUS,      /* (&block, align, size)     */
+    ALQI_OWN_TEXT,        /* (text): a copy of it      */
+    ALQI_OWN_TEXT_PART,   /* (text, most bytes)        */
     ALQI_OWN_REALLOC,     /* (block, size, ...)        */
     ALQI_OWN_FREE,        /* (block, ...)              */
     ALQI_OWN_KINDS

@@ -95,6 +95,7 @@ struct prefix {
     size_t n_text;
     bool is_asked; /* by the program's user */
     bool has_malloc, has_free, has_operators;
+    bool is_mimalloc;
 };
 
 /* The program's file. */
@@ -275,6 +276,18 @@ prefixes_fill(void)
         prefix_add(known[i], strlen(known[i]), false);
 }
 
+/* What mimalloc has else: copies of texts that do not ask its malloc, and
+ * functions that begin with a call, which cannot be moved, and then ask free,
+ * memalign or malloc_aligned, which are patched. */
+static const struct {
+    const char *name;
+    enum alqi_preload_own_kind kind;
+} mimalloc[] = {
+    {"strdup", ALQI_OWN_TEXT},   {"strndup", ALQI_OWN_TEXT_PART},
+    {"cfree", ALQI_OWN_KINDS},   {"valloc", ALQI_OWN_KINDS},
+    {"pvalloc", ALQI_OWN_KINDS},
+};
+
 /* What a name is by a prefix, or ALQI_OWN_KINDS. */
 static enum alqi_preload_own_kind
 kind_by(const struct prefix *p, const char *name)
@@ -283,6 +296,9 @@ kind_by(const struct prefix *p, const char *name)
 
     if (strncmp(name, p->text, p->n_text) != 0)
         return ALQI_OWN_KINDS;
+    for (unsigned i = 0; p->is_mimalloc && i < ALQI_COUNT_OF(mimalloc); i++)
+        if (strcmp(rest, mimalloc[i].name) == 0)
+            return mimalloc[i].kind;
     for (unsigned i = 0; i < ALQI_COUNT_OF(functions); i++)
         if (strcmp(rest, functions[i].name) == 0)
             return functions[i].kind;
@@ -309,6 +325,8 @@ prefixes_mark(const char *name)
         p->has_malloc = p->has_malloc || strcmp(rest, "malloc") == 0 ||
                         strcmp(rest, "mallocx") == 0;
         p->has_free = p->has_free || strcmp(rest, "free") == 0;
+        p->is_mimalloc =
+            p->is_mimalloc || strcmp(rest, "is_in_heap_region") == 0;
         /* jemalloc's operators have fast paths of their own */
         p->has_operators = p->has_operators || strcmp(rest, "mallctl") == 0;
     }

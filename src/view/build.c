@@ -514,9 +514,10 @@ alqi_view_build_left(struct alqi_view_build *b, uint32_t row, uint64_t life_us,
 }
 
 void
-alqi_view_build_chain(struct alqi_view_build *b, uint32_t row, uint64_t life_us)
+alqi_view_build_chain(struct alqi_view_build *b, uint32_t row,
+                      uint32_t generation, uint64_t life_us)
 {
-    struct alqi_view_chain chain = {row, life_us};
+    struct alqi_view_chain chain = {row, generation, life_us};
     struct ends *e = row_at(b, row);
 
     if (e == NULL)

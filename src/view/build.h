@@ -76,9 +76,10 @@ void alqi_view_build_promote(struct alqi_view_build *build, uint32_t row,
  * peak. */
 void alqi_view_build_left(struct alqi_view_build *build, uint32_t row,
                           uint64_t life_us, bool stays, unsigned at_peak);
-/* The row's life is that of a chain of realloc. */
+/* The row is the generation-th sampled block, from 1, of a chain of realloc,
+ * whose life it has. */
 void alqi_view_build_chain(struct alqi_view_build *build, uint32_t row,
-                           uint64_t life_us);
+                           uint32_t generation, uint64_t life_us);
 /* A process ended, and all that it held went. */
 void alqi_view_build_gone(struct alqi_view_build *build, uint32_t process,
                           uint64_t us);

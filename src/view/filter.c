@@ -8,7 +8,8 @@
  * Two filters are compared by their choices, key by key as the query had them
  * (.inv.choices), so a key that is added to the table is compared at once.
  * Only a key that leaves the samples as they are may be marked
- * CHOOSES_NOTHING. */
+ * CHOOSES_NOTHING. What is hidden has a say in what a stack's site is, so it is
+ * compared where a filter has the key `site`. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -221,6 +222,19 @@ take_hide(struct reader *r, const char *value)
     return word_add(r, value, &r->filter->hide, ALQI_VIEW_OF_FUNCTION);
 }
 
+static bool
+take_site(struct reader *r, const char *value)
+{
+    return word_add(r, value, &r->filter->site, ALQI_VIEW_OF_FUNCTION);
+}
+
+static bool
+take_stack(struct reader *r, const char *value)
+{
+    r->filter->has_stack = true;
+    return take_number(r, value, UINT32_MAX, &r->filter->stack);
+}
+
 /* The names are in the order of enum alqi_view_by. */
 static bool
 take_by(struct reader *r, const char *value)
@@ -254,6 +268,8 @@ static const struct {
     {"notin", take_notin, MAY_REPEAT},
     {"notinfile", take_notinfile, MAY_REPEAT},
     {"notinmodule", take_notinmodule, MAY_REPEAT},
+    {"site", take_site, MAY_REPEAT},
+    {"stack", take_stack, 0},
     {"hide", take_hide, MAY_REPEAT | CHOOSES_NOTHING},
     {"by", take_by, CHOOSES_NOTHING},
 };
@@ -358,7 +374,8 @@ words_move(struct alqi_view_words *words, char *to)
 static size_t
 filter_move(struct alqi_view_filter *f, char *to)
 {
-    struct alqi_view_words *const lists[] = {&f->in, &f->notin, &f->hide};
+    struct alqi_view_words *const lists[] = {&f->in, &f->notin, &f->hide,
+                                             &f->site};
     size_t n = 0;
 
     for (size_t i = 0; i < ALQI_COUNT_OF(lists); i++)
@@ -418,5 +435,5 @@ alqi_view_filter_is_same(const struct alqi_view_filter *a,
         if (a->choices[i].key != b->choices[i].key ||
             strcmp(a->choices[i].value, b->choices[i].value) != 0)
             return false;
-    return true;
+    return a->site.n == 0 || alqi_view_words_are_same(&a->hide, &b->hide);
 }

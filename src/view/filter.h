@@ -88,6 +88,12 @@ struct alqi_view_filter {
     /* all of in, none of notin are on the stack, be it by function, file or
      * module; hide is for shapes */
     struct alqi_view_words in, notin, hide;
+    /* all match the function that names the stack, without those of hide */
+    struct alqi_view_words site;
+    /* the stack's innermost node; valid if has_stack */
+    uint64_t stack;
+    /* the query has the condition */
+    bool has_stack;
     /* what the query says of samples (.inv.choices) */
     struct alqi_view_choice choices[ALQI_VIEW_PAIRS_MAX];
     uint32_t n_choices;
@@ -112,8 +118,9 @@ bool alqi_view_filter_keep(struct alqi_view_filter *copy,
 bool alqi_view_words_keep(struct alqi_view_words *copy, char **texts,
                           const struct alqi_view_words *words);
 
-/* The same samples of the same trace pass both: both have the same choices.
- * False also for filters that say the same in other words or another order. */
+/* The same samples of the same trace pass both: both have the same choices,
+ * and hide the same frames if they choose by site.  False also for filters that
+ * say the same in other words or another order. */
 bool alqi_view_filter_is_same(const struct alqi_view_filter *a,
                               const struct alqi_view_filter *b);
 bool alqi_view_words_are_same(const struct alqi_view_words *a,

@@ -69,7 +69,11 @@ each_key_that_chooses_tells_filters_apart(void **state)
                                           "infile=f",
                                           "inmodule=f",
                                           "notinfile=f",
-                                          "notinmodule=f"};
+                                          "notinmodule=f",
+                                          "site=f",
+                                          "site=f&hide=g",
+                                          "stack=3",
+                                          "stack=4"};
 
     (void)state;
     for (size_t i = 0; i < ALQI_COUNT_OF(queries); i++)

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 
 #include "view/growth.h"
-#include "view/search.h"
 #include "view/sites.h"
 #include "view/sort.h"
 
-enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 100000, ROW_BYTES = 440 };
+enum { LIMIT_DEFAULT = 100, ROW_BYTES = 440 };
 
 /* Order by growth, then by function and line. */
 static int
@@ -45,19 +44,11 @@ put_row(struct alqi_view_json *out, const struct alqi_view_site *site,
         struct alqi_view_used *used)
 {
     alqi_view_json_open(out, '{');
-    alqi_view_json_key_int(out, "function",
-                           alqi_view_used_position(used, site->function));
-    alqi_view_json_key_int(out, "line", site->line);
-    alqi_view_json_key_int(out, "id", site->function);
+    alqi_view_put_site(out, site, used);
     alqi_view_json_key(out, "bytes_per_minute");
     alqi_view_json_whole(out, alqi_view_growth_rate(&site->growth));
     alqi_view_json_key(out, "bytes_per_minute_se");
     alqi_view_json_whole(out, alqi_view_growth_stderr(&site->growth));
-    alqi_view_put_sum(out, "sum", &site->sum);
-    if (site->is_mapping) {
-        alqi_view_json_key(out, "is_mapping");
-        alqi_view_json_bool(out, true);
-    }
     alqi_view_json_close(out, '}');
 }
 
@@ -102,41 +93,28 @@ growth_make(struct alqi_view_ask *ask)
 bool
 alqi_view_growing(struct alqi_view_ask *ask)
 {
-    enum alqi_view_grouping grouping =
-        (enum alqi_view_grouping)alqi_view_query_choice(
-            &ask->query, "group", "function line file module");
-    uint64_t limit = alqi_view_query_number(&ask->query, "limit", 1, LIMIT_MAX,
-                                            LIMIT_DEFAULT);
-    const struct alqi_view_scan *scan;
-    const struct alqi_view_shape *shape;
+    struct alqi_view_sites_question q;
     struct alqi_view_growth *growth;
     struct alqi_view_sites sites = {NULL, 0};
     struct alqi_view_used used;
-    struct alqi_view_search search;
     bool is_put;
 
-    if (!alqi_view_search_take(&search, ask) || !alqi_view_ready(ask) ||
-        !alqi_view_look(ask, &scan, &shape)) {
-        alqi_view_search_free(&search);
+    if (!alqi_view_sites_take(&q, ask, LIMIT_DEFAULT))
         return false;
-    }
     growth = growth_make(ask);
-    is_put = growth != NULL && alqi_view_sites_make(&sites, ask->x, shape, scan,
-                                                    growth, grouping);
+    is_put = growth != NULL && alqi_view_sites_make(&sites, ask->x, q.shape,
+                                                    q.scan, growth, q.grouping);
     is_put = alqi_view_used_new(&used, ask->x) && is_put;
     if (is_put) {
         steady_keep(&sites);
         alqi_view_json_key_int(
             ask->out, "from_us",
             (int64_t)alqi_view_window(ask->x->meta->end_us).from_us);
-        put_rows(ask, &sites, &used, limit, &search);
+        put_rows(ask, &sites, &used, q.limit, &q.search);
         alqi_view_used_put(&used, ask->out);
     }
     alqi_view_used_free(&used);
     free(growth);
     free(sites.rows);
-    is_put = (is_put || alqi_view_give_up(ask)) &&
-             alqi_view_search_done(&search, ask);
-    alqi_view_search_free(&search);
-    return is_put;
+    return alqi_view_sites_done(&q, ask, is_put);
 }

@@ -361,6 +361,17 @@ chain_from(const struct alqi_view_index *x, uint64_t row)
     return low;
 }
 
+const struct alqi_view_chain *
+alqi_view_chain_of(const struct alqi_view_index *x, uint32_t row)
+{
+    uint32_t i = chain_from(x, row);
+
+    return (alqi_view_cell(x, row, ALQI_VIEW_FLAGS) & ALQI_VIEW_CHAIN) != 0 &&
+                   i < x->n_chains && x->chains[i].row == row
+               ? &x->chains[i]
+               : NULL;
+}
+
 /* A block without the flag CHAIN costs nothing. */
 void
 alqi_view_read_chains(const struct alqi_view_index *x, uint32_t block,

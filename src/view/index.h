@@ -125,9 +125,13 @@ struct alqi_view_resident {
     uint64_t us, bytes;
 };
 
-/* The life of a row's whole chain of realloc. */
+/* A row's place in a chain of realloc. */
 struct alqi_view_chain {
-    uint64_t row, life_us;
+    uint32_t row;
+    /* its place among the chain's sampled blocks, from 1; 0: not known */
+    uint32_t generation;
+    /* of the whole chain */
+    uint64_t life_us;
 };
 
 /* One column of one block: the least and greatest number, and where the rest
@@ -363,6 +367,10 @@ alqi_view_cell(const struct alqi_view_index *x, uint32_t row,
  * block. */
 void alqi_view_read_chains(const struct alqi_view_index *index, uint32_t block,
                            const uint64_t *flags, uint64_t *lives);
+
+/* A row's place in its chain; NULL: it is in none. */
+const struct alqi_view_chain *
+alqi_view_chain_of(const struct alqi_view_index *index, uint32_t row);
 
 bool alqi_view_event_more(const struct alqi_view_index *index, size_t *at,
                           struct alqi_view_event *event);

@@ -398,6 +398,65 @@ compare_keys(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
+/* The stack of the model with the frames of a row. */
+static uint32_t
+stack_of_row(const json_t *answer, const json_t *row)
+{
+    const json_t *frames = json_object_get(row, "stack");
+    size_t n = json_array_size(frames);
+
+    for (uint32_t i = 0; i < MODEL_STACKS; i++) {
+        size_t k = 0;
+
+        while (k < n && n == model.stacks[i].n) {
+            const struct model_frame *frame = &model.stacks[i].frames[k];
+            const json_t *got = json_array_get(frames, k);
+
+            if (function_at(answer, json_integer_value(json_array_get(
+                                        got, 0))) != frame->function ||
+                json_integer_value(json_array_get(got, 1)) != frame->line)
+                break;
+            k++;
+        }
+        if (k == n && n == model.stacks[i].n)
+            return i;
+    }
+    fail_msg("no such stack");
+    return 0;
+}
+
+/* A row has the site of its stack, and its node chooses the blocks of that
+ * stack and no others. */
+static void
+stack_is_right(const struct model_filter *f, const json_t *answer,
+               const json_t *row)
+{
+    uint32_t stack = stack_of_row(answer, row);
+    struct model_frame site = model_site(&model, f, stack);
+    const json_t *got = json_object_get(row, "site");
+    struct model_sum same = {0};
+    json_t *only;
+    char more[32];
+
+    assert_int_equal(
+        function_at(answer, json_integer_value(json_array_get(got, 0))),
+        site.function);
+    assert_int_equal(json_integer_value(json_array_get(got, 1)), site.line);
+    for (uint32_t k = 0; k < model.n_blocks; k++) {
+        const struct model_block *b = &model.blocks[k];
+
+        if (model_passes(&model, f, b) &&
+            model.stacks[b->stack].n == model.stacks[stack].n &&
+            memcmp(model.stacks[b->stack].frames, model.stacks[stack].frames,
+                   model.stacks[stack].n * sizeof site) == 0)
+            model_add(&same, b, &model, f);
+    }
+    snprintf(more, sizeof more, "stack=%.0f", number(row, "node"));
+    only = ask("heat", f, more);
+    sum_is(json_object_get(only, "total"), &same, "stack");
+    json_decref(only);
+}
+
 /* The rows are those that come there in the order, as far as it is one. */
 static void
 samples_are_right(const struct model_filter *f, int order)
@@ -427,6 +486,8 @@ samples_are_right(const struct model_filter *f, int order)
             assert_true(~(uint64_t)number(row, "bytes") == keys[offset + i]);
         if (order == 0 && f->heap == 7)
             assert_true((uint64_t)number(row, "at_us") == keys[offset + i]);
+        if (i == 0)
+            stack_is_right(f, answer, row);
         json_array_foreach(stack, d, frame)
             function_at(answer, json_integer_value(json_array_get(frame, 0)));
     }

@@ -13,7 +13,7 @@ enum {
     LIMIT_DEFAULT = 200,
     LIMIT_MAX = 1000,
     REACH_MAX = 100000, /* offset and limit together */
-    ROW_BYTES = 260,
+    ROW_BYTES = 380,
     FRAME_BYTES = 24,
     FRAMES_MAX = 1000 /* of a stack, its innermost */
 };
@@ -42,6 +42,8 @@ struct kept {
 /* The list of the first rows while it is made. */
 struct picker {
     const struct alqi_view_index *x;
+    /* names stacks */
+    const struct alqi_view_shape *shape;
     enum order order;
     bool is_reversed;
     /* by function: its place among all names; owned; NULL unless BY_NAME */
@@ -128,6 +130,15 @@ number_at(const struct alqi_view_index *x, uint32_t row,
     return number < n ? (uint32_t)number : 0;
 }
 
+/* The node that names a row's stack. */
+static const struct alqi_view_node *
+site_at(const struct picker *p, uint32_t row)
+{
+    uint32_t stack = number_at(p->x, row, ALQI_VIEW_STACK, p->x->n_stacks);
+
+    return &p->x->nodes[p->shape->site_of_stack[stack]];
+}
+
 /* The key of row i of p->rows. Figures but times are turned around: the largest
  * come first. */
 static uint64_t
@@ -142,7 +153,7 @@ key_of(const struct picker *p, uint32_t i, uint32_t row)
 
     switch (p->order) {
     case BY_NAME:
-        return p->ranks[x->nodes[stack->node].function];
+        return p->ranks[site_at(p, row)->function];
     case BY_SIZE:
         return UINT64_MAX - x->classes[r->class_[i]].size_bytes;
     case BY_LIFE:
@@ -178,6 +189,17 @@ block_take(struct picker *p, uint32_t block)
     }
 }
 
+/* Writes a frame. */
+static void
+put_frame(struct alqi_view_json *out, const struct alqi_view_node *frame,
+          struct alqi_view_used *used)
+{
+    alqi_view_json_open(out, '[');
+    alqi_view_json_int(out, alqi_view_used_position(used, frame->function));
+    alqi_view_json_int(out, frame->line);
+    alqi_view_json_close(out, ']');
+}
+
 /* Writes the innermost frames of a stack, outermost first. */
 static void
 put_stack(struct alqi_view_json *out, const struct alqi_view_index *x,
@@ -190,14 +212,8 @@ put_stack(struct alqi_view_json *out, const struct alqi_view_index *x,
         frames[n++] = node;
     alqi_view_json_key(out, "stack");
     alqi_view_json_open(out, '[');
-    while (n-- > 0) {
-        const struct alqi_view_node *f = &x->nodes[frames[n]];
-
-        alqi_view_json_open(out, '[');
-        alqi_view_json_int(out, alqi_view_used_position(used, f->function));
-        alqi_view_json_int(out, f->line);
-        alqi_view_json_close(out, ']');
-    }
+    while (n-- > 0)
+        put_frame(out, &x->nodes[frames[n]], used);
     alqi_view_json_close(out, ']');
 }
 
@@ -224,12 +240,27 @@ put_times(struct alqi_view_json *out, const struct alqi_view_index *x,
         alqi_view_json_int(out, (int64_t)(born + promoted - 1));
 }
 
+/* Writes the place in a chain of realloc and the chain's life, if the block is
+ * in one. */
+static void
+put_chain(struct alqi_view_json *out, const struct alqi_view_index *x,
+          uint32_t row)
+{
+    const struct alqi_view_chain *chain = alqi_view_chain_of(x, row);
+
+    if (chain == NULL)
+        return;
+    alqi_view_json_key_int(out, "generation", chain->generation);
+    alqi_view_json_key_int(out, "chain_us", (int64_t)chain->life_us);
+}
+
 /* Writes one block. */
 static void
-put_row(struct alqi_view_json *out, const struct alqi_view_index *x,
-        uint32_t row, struct alqi_view_used *used)
+put_row(struct alqi_view_json *out, const struct picker *p, uint32_t row,
+        struct alqi_view_used *used)
 {
     static const char *const sources[] = {"minor", "major", "malloc"};
+    const struct alqi_view_index *x = p->x;
     const struct alqi_view_origin *o =
         &x->origins[number_at(x, row, ALQI_VIEW_ORIGIN, x->n_origins)];
     uint32_t stack = number_at(x, row, ALQI_VIEW_STACK, x->n_stacks);
@@ -247,6 +278,10 @@ put_row(struct alqi_view_json *out, const struct alqi_view_index *x,
                             x->stacks[stack].is_mapping ? "mmap"
                             : o->source < 3             ? sources[o->source]
                                                         : "");
+    put_chain(out, x, row);
+    alqi_view_json_key(out, "site");
+    put_frame(out, site_at(p, row), used);
+    alqi_view_json_key_int(out, "node", x->stacks[stack].node);
     put_stack(out, x, x->stacks[stack].node, used);
     alqi_view_json_close(out, '}');
 }
@@ -276,7 +311,7 @@ put_rows(struct alqi_view_ask *ask, const struct picker *p, uint32_t offset,
                 stack_bytes(ask->x, p->kept[i].row) >
             ALQI_VIEW_ROWS_BYTES)
             break;
-        put_row(ask->out, ask->x, p->kept[i].row, used);
+        put_row(ask->out, p, p->kept[i].row, used);
     }
     alqi_view_json_close(ask->out, ']');
 }
@@ -355,18 +390,17 @@ alqi_view_samples(struct alqi_view_ask *ask)
                                              REACH_MAX - LIMIT_MAX, 0);
     struct alqi_view_order order;
     const struct alqi_view_scan *scan;
+    const struct alqi_view_shape *shape;
     struct picker *p;
     bool is_put;
 
     alqi_view_order_take(&order, ask, "order", COLUMNS);
-    if (!alqi_view_ready(ask))
+    if (!alqi_view_ready(ask) || !alqi_view_look(ask, &scan, &shape))
         return false;
-    scan = alqi_view_scan_of(ask->trace, &ask->filter);
     p = calloc(1, sizeof *p);
-    if (scan == NULL || p == NULL) {
-        free(p);
+    if (p == NULL)
         return alqi_view_give_up(ask);
-    }
+    p->shape = shape;
     p->order = (enum order)order.column;
     p->is_reversed = order.is_reversed;
     p->most = (uint32_t)(offset + limit);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "view/naming.h"
 #include "view/scan.h"
 
 /* A scan while it is made. */
@@ -112,6 +113,59 @@ nodes_cut(const struct scanner *s, const struct alqi_view_word *word,
     return true;
 }
 
+/* Clears passes of the stacks whose site the word does not match. functions is
+ * scratch. False: no memory. */
+static bool
+site_cut(const struct scanner *s, const struct alqi_view_word *word,
+         const uint8_t *is_hidden, uint8_t *functions, uint8_t *passes)
+{
+    const struct alqi_view_index *x = s->x;
+
+    memset(functions, 0, x->n_functions);
+    if (!alqi_view_word_mark(word, x, functions))
+        return false;
+    for (uint32_t i = 0; i < x->n_stacks; i++) {
+        uint32_t node = alqi_view_naming(x, is_hidden, x->stacks[i].node);
+
+        passes[i] &= functions[x->nodes[node].function];
+    }
+    return true;
+}
+
+/* The same of all words. False: no memory. */
+static bool
+sites_cut(const struct scanner *s, uint8_t *functions, uint8_t *passes)
+{
+    uint8_t *is_hidden = calloc(s->x->n_functions, 1);
+    bool is_cut =
+        is_hidden != NULL && alqi_view_words_mark(&s->f->hide, s->x, is_hidden);
+
+    for (uint32_t i = 0; is_cut && i < s->f->site.n; i++)
+        is_cut =
+            site_cut(s, &s->f->site.words[i], is_hidden, functions, passes);
+    free(is_hidden);
+    return is_cut;
+}
+
+/* Applies what the filter says of stacks. functions and has are scratch. False:
+ * no memory. */
+static bool
+stacks_cut(const struct scanner *s, uint8_t *functions, uint8_t *has,
+           uint8_t *passes)
+{
+    const struct alqi_view_filter *f = s->f;
+    bool is_cut = f->site.n == 0 || sites_cut(s, functions, passes);
+
+    for (uint32_t i = 0; i < f->in.n; i++)
+        is_cut &= nodes_cut(s, &f->in.words[i], true, functions, has, passes);
+    for (uint32_t i = 0; i < f->notin.n; i++)
+        is_cut &=
+            nodes_cut(s, &f->notin.words[i], false, functions, has, passes);
+    for (uint32_t i = 0; f->has_stack && i < s->x->n_stacks; i++)
+        passes[i] &= s->x->stacks[i].node == f->stack;
+    return is_cut;
+}
+
 /* The table of stacks. False: no memory. */
 static bool
 stacks_make(struct scanner *s)
@@ -119,7 +173,8 @@ stacks_make(struct scanner *s)
     uint8_t *functions, *has;
     bool is_made;
 
-    if (s->f->in.n == 0 && s->f->notin.n == 0)
+    if (s->f->in.n == 0 && s->f->notin.n == 0 && s->f->site.n == 0 &&
+        !s->f->has_stack)
         return true;
     functions = malloc(s->x->n_functions);
     has = malloc(s->x->n_nodes);
@@ -127,12 +182,7 @@ stacks_make(struct scanner *s)
     is_made = functions != NULL && has != NULL && s->stack_passes != NULL;
     if (is_made) {
         memset(s->stack_passes, 1, s->x->n_stacks);
-        for (uint32_t i = 0; i < s->f->in.n; i++)
-            is_made &= nodes_cut(s, &s->f->in.words[i], true, functions, has,
-                                 s->stack_passes);
-        for (uint32_t i = 0; i < s->f->notin.n; i++)
-            is_made &= nodes_cut(s, &s->f->notin.words[i], false, functions,
-                                 has, s->stack_passes);
+        is_made = stacks_cut(s, functions, has, s->stack_passes);
     }
     free(functions);
     free(has);

@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "base/map.h"
+#include "view/naming.h"
 #include "view/shape.h"
 
 /* A shape while it is made. */
@@ -59,18 +60,6 @@ folder_free(struct folder *f)
     free(f->first_child);
     free(f->children);
     alqi_base_map_clear(&f->folds);
-}
-
-/* Marks the functions that a word of hide matches. False: no memory. */
-static bool
-functions_hide(struct folder *f)
-{
-    const struct alqi_view_words *hide = &f->shape->hide;
-
-    for (uint32_t w = 0; w < hide->n; w++)
-        if (!alqi_view_word_mark(&hide->words[w], f->x, f->is_hidden))
-            return false;
-    return true;
 }
 
 /* A counting sort: children[first_child[i]] up to first_child[i + 1] are those
@@ -157,33 +146,6 @@ nodes_fold(struct folder *f)
     return false;
 }
 
-/* The node that names a stack: the innermost frame that is no wrapper of the
- * allocator, and not hidden. Frames without a name count as wrappers when the
- * next one outward that has a name is one: in a stripped library a wrapper's
- * inner half has no names. */
-static uint32_t
-site_of(const struct folder *f, uint32_t node)
-{
-    uint32_t naming = 0, innermost = 0;
-
-    for (; node != 0; node = f->x->nodes[node].parent) {
-        uint32_t function = f->x->nodes[node].function;
-        uint32_t flags = f->x->functions[function].flags;
-
-        if (f->is_hidden[function])
-            continue;
-        if (innermost == 0)
-            innermost = node;
-        if (naming == 0)
-            naming = node;
-        if ((flags & ALQI_VIEW_WRAPPER) != 0)
-            naming = 0;
-        else if ((flags & ALQI_VIEW_NAMELESS) == 0)
-            break;
-    }
-    return naming != 0 ? naming : innermost;
-}
-
 bool
 alqi_view_shape_make(struct alqi_view_shape *shape,
                      const struct alqi_view_index *x,
@@ -194,12 +156,14 @@ alqi_view_shape_make(struct alqi_view_shape *shape,
 
     memset(shape, 0, sizeof *shape);
     is_made = alqi_view_words_keep(&shape->hide, &shape->hide_texts, hide) &&
-              folder_new(&f) && functions_hide(&f);
+              folder_new(&f) &&
+              alqi_view_words_mark(&shape->hide, x, f.is_hidden);
     if (is_made) {
         children_list(&f);
         is_made = nodes_fold(&f);
         for (uint32_t i = 0; i < x->n_stacks; i++)
-            shape->site_of_stack[i] = site_of(&f, x->stacks[i].node);
+            shape->site_of_stack[i] =
+                alqi_view_naming(x, f.is_hidden, x->stacks[i].node);
     }
     shape->n_folds++; /* the empty stack */
     if (shape->folds != NULL)

@@ -8,7 +8,6 @@
 
 #include "base/intern.h"
 #include "view/order.h"
-#include "view/search.h"
 #include "view/sites.h"
 #include "view/sort.h"
 
@@ -144,23 +143,31 @@ by_order(const void *left, const void *right, void *arg)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
+void
+alqi_view_put_site(struct alqi_view_json *out,
+                   const struct alqi_view_site *site,
+                   struct alqi_view_used *used)
+{
+    alqi_view_json_key_int(out, "function",
+                           alqi_view_used_position(used, site->function));
+    alqi_view_json_key_int(out, "line", site->line);
+    alqi_view_json_key_int(out, "id", site->function);
+    alqi_view_put_sum(out, "sum", &site->sum);
+    if (site->is_mapping) {
+        alqi_view_json_key(out, "is_mapping");
+        alqi_view_json_bool(out, true);
+    }
+}
+
 /* Writes one site. */
 static void
 put_row(struct alqi_view_json *out, const struct alqi_view_site *site,
         struct alqi_view_used *used)
 {
     alqi_view_json_open(out, '{');
-    alqi_view_json_key_int(out, "function",
-                           alqi_view_used_position(used, site->function));
-    alqi_view_json_key_int(out, "line", site->line);
-    alqi_view_put_sum(out, "sum", &site->sum);
+    alqi_view_put_site(out, site, used);
     alqi_view_json_key(out, "life_us");
     alqi_view_json_whole(out, mean_life_us(site));
-    alqi_view_json_key_int(out, "id", site->function);
-    if (site->is_mapping) {
-        alqi_view_json_key(out, "is_mapping");
-        alqi_view_json_bool(out, true);
-    }
     alqi_view_json_close(out, '}');
 }
 
@@ -190,45 +197,60 @@ put_rows(struct alqi_view_ask *ask, const struct alqi_view_sites *s,
     alqi_view_put_rest(ask->out, n_rest, &rest);
 }
 
+bool
+alqi_view_sites_take(struct alqi_view_sites_question *q,
+                     struct alqi_view_ask *ask, uint64_t limit_default)
+{
+    q->grouping = (enum alqi_view_grouping)alqi_view_query_choice(
+        &ask->query, "group", "function line file module");
+    q->limit = alqi_view_query_number(&ask->query, "limit", 1, LIMIT_MAX,
+                                      limit_default);
+    if (alqi_view_search_take(&q->search, ask) && alqi_view_ready(ask) &&
+        alqi_view_look(ask, &q->scan, &q->shape))
+        return true;
+    alqi_view_search_free(&q->search);
+    return false;
+}
+
+bool
+alqi_view_sites_done(struct alqi_view_sites_question *q,
+                     struct alqi_view_ask *ask, bool is_put)
+{
+    bool is_done = (is_put || alqi_view_give_up(ask)) &&
+                   alqi_view_search_done(&q->search, ask);
+
+    alqi_view_search_free(&q->search);
+    return is_done;
+}
+
 /* used is made even if the sites are not, so that it can be freed. */
 bool
 alqi_view_sites(struct alqi_view_ask *ask)
 {
-    enum alqi_view_grouping grouping =
-        (enum alqi_view_grouping)alqi_view_query_choice(
-            &ask->query, "group", "function line file module");
-    uint64_t limit = alqi_view_query_number(&ask->query, "limit", 1, LIMIT_MAX,
-                                            LIMIT_DEFAULT);
-    const struct alqi_view_scan *scan;
-    const struct alqi_view_shape *shape;
+    struct alqi_view_sites_question q;
     struct alqi_view_sites sites;
-    struct alqi_view_search search;
     struct alqi_view_used used;
-    struct sorting sorting = {.grouping = grouping};
+    struct sorting sorting;
     bool is_put;
 
     alqi_view_order_take(&sorting.order, ask, "sort",
                          ALQI_VIEW_SUM_COLUMNS " life");
-    if (!alqi_view_search_take(&search, ask) || !alqi_view_ready(ask) ||
-        !alqi_view_look(ask, &scan, &shape)) {
-        alqi_view_search_free(&search);
+    if (!alqi_view_sites_take(&q, ask, LIMIT_DEFAULT))
         return false;
-    }
-    is_put = alqi_view_sites_make(&sites, ask->x, shape, scan, NULL, grouping);
+    is_put =
+        alqi_view_sites_make(&sites, ask->x, q.shape, q.scan, NULL, q.grouping);
     is_put = alqi_view_used_new(&used, ask->x) && is_put;
     if (is_put) {
+        sorting.grouping = q.grouping;
         sorting.order.x = ask->x;
         sorting.order.by = ask->filter.by;
         alqi_view_sort(sites.rows, sites.n, sizeof *sites.rows, by_order,
                        &sorting);
-        alqi_view_put_sum(ask->out, "total", &scan->total);
-        put_rows(ask, &sites, &used, limit, &search);
+        alqi_view_put_sum(ask->out, "total", &q.scan->total);
+        put_rows(ask, &sites, &used, q.limit, &q.search);
         alqi_view_used_put(&used, ask->out);
     }
     alqi_view_used_free(&used);
     free(sites.rows);
-    is_put = (is_put || alqi_view_give_up(ask)) &&
-             alqi_view_search_done(&search, ask);
-    alqi_view_search_free(&search);
-    return is_put;
+    return alqi_view_sites_done(&q, ask, is_put);
 }

@@ -4,6 +4,7 @@
 
 #include "view/ask.h"
 #include "view/growth.h"
+#include "view/search.h"
 
 /* What tells sites apart; in the order of the key `group`. */
 enum alqi_view_grouping {
@@ -42,5 +43,29 @@ bool alqi_view_sites_make(struct alqi_view_sites *sites,
                           const struct alqi_view_scan *scan,
                           const struct alqi_view_growth *growth,
                           enum alqi_view_grouping grouping);
+
+/* A question about sites, as its answers share it. */
+struct alqi_view_sites_question {
+    enum alqi_view_grouping grouping;
+    /* rows that are wanted */
+    uint64_t limit;
+    struct alqi_view_search search;
+    const struct alqi_view_scan *scan;
+    const struct alqi_view_shape *shape;
+};
+
+/* Takes the keys group, limit and q, which are the last ones. False after a
+ * refusal; else alqi_view_sites_done is to be called. */
+bool alqi_view_sites_take(struct alqi_view_sites_question *question,
+                          struct alqi_view_ask *ask, uint64_t limit_default);
+/* False after a refusal: it could not be put, or there was no memory to look at
+ * all functions. */
+bool alqi_view_sites_done(struct alqi_view_sites_question *question,
+                          struct alqi_view_ask *ask, bool is_put);
+
+/* Writes what each answer has of a site, as members. */
+void alqi_view_put_site(struct alqi_view_json *out,
+                        const struct alqi_view_site *site,
+                        struct alqi_view_used *used);
 
 #endif

@@ -7,10 +7,12 @@ import math
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import stat
 import subprocess
 import sys
+import time
 import unittest
 import urllib.parse
 import urllib.request
@@ -29,6 +31,8 @@ RELEASES = (("bintree-1e-4.v2", "1.0", "2026-11-01"),
             ("wordcount-1e-3.v2", "1.0", "2026-11-01"),
             ("bigarr-1e-2.v3", "1.1", "2026-11-02"),
             ("wordcount-1e-3.v3", "1.1", "2026-11-02"))
+# Of a trace that names no threads.
+SENT = [t for t in tables_file.TABLES if t != "threads"]
 ASKED = ("growth_between_days", "lifetime_by_release", "live_by_host",
          "regressions", "top_sites")
 
@@ -425,11 +429,119 @@ class Tables(exported.Case):
         self.assertNotIn("secret", result.stderr)
         c.answers = [(200, {}, b"0\n"), (200, {}, b""), (500, {}, b"no\n")]
         n = len(c.requests)
-        self.refused(3, "answers 500: no", to, trace)
+        result = self.refused(3, "answers 500: no", "--retries=0", to, trace)
         self.assertEqual(len(c.requests), n + 3)
+        self.assertNotIn("ALTER", result.stderr)
         c.close()
         result = self.refused(3, r"export: http://127.*: ", to, trace)
         self.assertNotIn("--create", result.stderr)
+
+    # ---- ClickHouse, when something fails
+
+    def queries(self, collector):
+        return [urllib.parse.parse_qs(urllib.parse.urlsplit(r.path).query)
+                ["query"][0] for r in collector.requests]
+
+    def removed_from(self, statements, number):
+        """The tables of statements that remove rows of that number."""
+        found = [re.fullmatch(r" *ALTER TABLE (\w+) DELETE WHERE trace_id = (\d+)"
+                              r";?", s) for s in statements]
+        self.assertEqual({int(m[2]) for m in found if m}, {number}, statements)
+        return [m[1] for m in found if m]
+
+    def failing(self, at, *failures, more=(200, {}, b"")):
+        """A server that fails so when rows of that table come."""
+        before = SENT.index(at)
+        return Collector(self, (200, {}, b"0\n"), *[(200, {}, b"")] * before,
+                         *failures, more)
+
+    def test_what_may_pass_is_sent_again(self):
+        trace = self.golden("wordcount-1e-3.v2")
+        tables = self.tables(trace)
+        c = self.failing("frames", 503, None, 500)
+        self.ok("export", "--to=clickhouse=" + c.url, trace)
+        _, rows, order = self.told(c)
+        self.assertEqual(order, ["functions"] + 4 * ["frames"] +
+                         SENT[2:])
+        self.assertEqual(len({r.body for r in c.requests[2:6]}), 1)
+        for table in SENT[2:]:
+            self.assertEqual(len(rows[table]), len(tables[table]), table)
+        c = self.failing("samples", 503, 429)
+        self.ok("export", "--to=clickhouse=" + c.url, trace)
+        _, rows, order = self.told(c)
+        self.assertEqual(order.count("samples"), 3)
+        self.assertEqual(len({r["trace_id"] for r in rows["samples"]}), 1)
+
+    def test_rows_without_a_key_are_not_told_twice(self):
+        trace = self.golden("wordcount-1e-3.v2")
+        tables = self.tables(trace)
+        c = self.failing("samples", None)
+        result = common.run("export", "--to=clickhouse=" + c.url, trace)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("sent anew", result.stderr)
+        _, rows, order = self.told(c)
+        self.assertEqual(order, SENT[:4] + SENT)
+        lost, = {r["trace_id"] for r in rows["samples"]} - {
+            r["trace_id"] for r in rows["traces"]}
+        at = [i for i, q in enumerate(self.queries(c)) if q[:5] == "ALTER"]
+        self.assertEqual(at, [5])
+        self.assertEqual(self.removed_from(self.queries(c), lost),
+                         ["samples"])
+        self.assertEqual(self.removed_from(result.stderr.split("\n"), lost),
+                         ["samples"])
+        for table in SENT[3:]:
+            self.assertEqual(len([r for r in rows[table]
+                                  if r["trace_id"] != lost]),
+                             len(tables[table]), table)
+
+    def test_a_failed_export_leaves_nothing_or_says_what(self):
+        trace = self.golden("wordcount-1e-3.v2")
+        to = "--to=clickhouse="
+        wanted = ["figures", "samples"]
+
+        def failed(c, said):
+            result = self.refused(3, said, "--retries=1", to + c.url, trace)
+            _, rows, _ = self.told(c)
+            self.assertEqual(rows["traces"], [])
+            number, = {r["trace_id"] for r in rows["samples"]}
+            return number, result.stderr.split("\n")
+
+        c = self.failing("figures", (403, {}, b"you may not\n"))
+        number, said = failed(c, "answers 403: you may not\n$")
+        self.assertEqual(self.removed_from(self.queries(c), number), wanted)
+
+        # What had no answer may come in later.
+        c = self.failing("figures", 504, (504, {}, b"late\n"))
+        number, said = failed(c, "answers 504: late\n.*may be left in http")
+        self.assertEqual(self.removed_from(self.queries(c), number), wanted)
+        self.assertEqual(self.removed_from(said, number), wanted)
+
+        # Nothing is removed by a server that is dead.
+        c = self.failing("figures", None, more=None)
+        number, said = failed(c, "may be left in http")
+        self.assertEqual(self.removed_from(self.queries(c), number),
+                         wanted[:1])
+        self.assertEqual(self.removed_from(said, number), wanted)
+
+    def test_an_interrupted_export(self):
+        trace = self.golden("wordcount-1e-3.v2")
+        c = self.failing("samples", math.inf)
+        export = subprocess.Popen(
+            [common.BIN, "export", "--to=clickhouse=" + c.url, trace],
+            env=common.ENV, stderr=subprocess.PIPE, text=True)
+        while len(c.requests) < 5:  # the samples are under way
+            self.assertIsNone(export.poll())
+            time.sleep(0.01)
+        export.send_signal(signal.SIGINT)
+        said = export.communicate(timeout=common.PATIENCE_S)[1].split("\n")
+        self.assertEqual((export.returncode, said[0]),
+                         (3, "aliquot: export: interrupted"))
+        _, rows, _ = self.told(c)
+        number, = {r["trace_id"] for r in rows["samples"]}
+        for statements in (self.queries(c), said):
+            self.assertEqual(self.removed_from(statements, number),
+                             ["samples"])
+        self.assertEqual(len(c.requests), 6)
 
     def test_headers(self):
         c = Collector(self, (200, {}, b"0\n"))
@@ -477,8 +589,24 @@ class Tables(exported.Case):
                   for i in (0, 1)]
         self.assertEqual(sum(counts), wanted[0])
         self.assertGreater(min(counts), 0)
+        self.rows_are_removed("http://127.0.0.1:%d/?database=shard" % port)
         stop()
         self.assertFalse(os.path.exists(where + "/pids"))
+
+    def rows_are_removed(self, url):
+        """By the statement that a failed export sends or prints."""
+        number = int(self.ask(url, "SELECT trace_id FROM samples LIMIT 1")
+                     [0][0])
+        of_it = "SELECT count() FROM samples WHERE trace_id = %d" % number
+        of_others = "SELECT count() FROM samples WHERE trace_id != %d" % number
+        others = self.ask(url, of_others)
+        self.assertNotEqual(self.ask(url, of_it), [["0"]])
+        self.ask(url, "ALTER TABLE samples DELETE WHERE trace_id = %d" % number)
+        until = time.monotonic() + common.PATIENCE_S
+        while self.ask(url, of_it) != [["0"]]:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.1)
+        self.assertEqual(self.ask(url, of_others), others)
 
     def ask(self, url, query):
         request = urllib.request.Request(url, data=query.encode())

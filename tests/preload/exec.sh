@@ -148,4 +148,22 @@ for linker in /lib/ld-musl-*; do
 done
 equal "no directory stays" "$(ls -d .aliquot-raw.* 2>/dev/null)" ""
 
+# The recording of an image that is gone by exec has ended, though its process
+# runs, and a snapshot of it says so.
+ALIQUOT=rate=1,out=$work/raw.%e LD_PRELOAD=$build/lib/libaliquot-preload.so \
+    "$becomes" execv /bin/sleep 1000 &
+pid=$!
+disown
+has_become() {
+    [ "$(readlink "/proc/$pid/exe")" = "$(readlink -f /bin/sleep)" ]
+}
+await "the exec" has_become
+"$aliquot" snapshot -f -o t.ctf raw.becomes >out 2>&1 || fail "$(cat out)"
+equal "a snapshot after an exec: ended by itself" \
+    "$("$aliquot" report --json t.ctf | grep -o '"ended": *"[a-z]*"')" \
+    '"ended": "exit"'
+equal "a snapshot after an exec: whole" "$(live t.ctf 'become_first@')" \
+    "50000 1"
+kill "$pid"
+
 finish

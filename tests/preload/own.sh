@@ -80,11 +80,14 @@ contains "refused: which" "$(cat said)" \
 forms=$source_dir/tests/preload/forms.cpp
 "$aliquot" record -q -f --exact -o it.ctf -- "$test"/forms "$forms" >/dev/null
 plain=$(figures of_c)
-for allocator in jemalloc tcmalloc_minimal; do
+by_mimalloc=$(awk '{ print $1, $2 + 1, $3, $4 + 1 }' <<<"$plain")
+for allocator in jemalloc tcmalloc_minimal mimalloc; do
     if [ ! -x "$test"/forms_$allocator ]; then
         echo "skipped: $allocator in a program: no static library of it"
         continue
     fi
+    # realloc(p, 0) is a block of mimalloc's, of no bytes.
+    [ $allocator != mimalloc ] || plain=$by_mimalloc
     for how in --exact --interval=8; do
         "$aliquot" record -f $how -o it.ctf -- "$test"/forms_$allocator \
             "$forms" >/dev/null 2>said
@@ -94,6 +97,23 @@ for allocator in jemalloc tcmalloc_minimal; do
         equal "$allocator $how: blocks" "$(figures of_c)" "$plain"
         "$aliquot" report it.ctf >report.txt
         equal "$allocator $how: remarks" "$(grep -c '^!\|but those' report.txt)" 0
+    done
+done
+
+# A program in Rust that asks one of them past malloc, as their crates do.
+for allocator in jemalloc mimalloc; do
+    program=$test/rust_$allocator
+    if [ ! -x "$program" ]; then
+        echo "skipped: $allocator in a program in Rust: no rustc, or no static library of it"
+        continue
+    fi
+    for how in --exact --interval=8; do
+        record "$program" $how
+        what="Rust, $allocator $how"
+        equal "$what: boxes" "$(figures by_box)" "100000 1000 50000 500"
+        equal "$what: zeros" "$(figures by_zeros)" "300000 1000 0 0"
+        equal "$what: growth" "$(figures by_growth)" "600000 2000 0 0"
+        contains "$what: said" "$(cat said)" "it has an allocator of its own"
     done
 done
 finish

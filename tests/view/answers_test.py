@@ -188,7 +188,9 @@ class Answers(view.Case):
             path = self.view_trace(**keys)
             opinion = self.opinion(path)
             with view.Server("--no-index", path) as server:
-                for f in filters(opinion, 2, 2 if view.SMALL else 6):
+                some = [*filters(opinion, 2, 2 if view.SMALL else 6),
+                        {"site": "~[24680]$"}]
+                for f in some:
                     query = view.query(**f)
                     report = self.json("--top=0", "--stacks=1", "--allocated",
                                        "--filter", query, path)
@@ -269,6 +271,65 @@ class Answers(view.Case):
         with view.Server("--no-index", path) as server:
             got = server.ask("diff", "live=1000&b.live=4000&limit=1000")
         self.compare(got, wanted, "live")
+
+    def check_samples(self, server, opinion, f):
+        """Each row has the site that the table of sites counts it for, and
+        what the filter finds of its site and of its stack is theirs."""
+        query = view.query(**f)
+        got = server.ask("samples", query + "&limit=1000")
+        self.assertEqual(len(got["rows"]), got["n"])
+        rows = sorted((r for r in opinion.rows if opinion.passes(r, f)),
+                      key=lambda r: (r.born, r.number))
+        of_site, of_stack, moved = {}, {}, 0
+        for row, sample in zip(rows, got["rows"]):
+            self.assertEqual((sample["at_us"], sample["end_us"],
+                              sample["bytes"], sample["thread"]),
+                             (row.born, row.end, row.size, row.thread))
+            site = got["functions"][sample["site"][0]]
+            self.assertEqual(sample["site"] in sample["stack"],
+                             sample["stack"] != [])
+            of_site.setdefault(site["name"], []).append(row)
+            of_stack.setdefault(sample["node"], []).append(row)
+            place = opinion.generation(row)
+            self.assertEqual(sample.get("generation"), place, row)
+            moved += (place or 0) > 1
+            if place:
+                self.assertEqual(sample["chain_us"], row.chain_life)
+        sites, by_name = server.ask("sites", query + "&limit=100000"), {}
+        for r in sites["rows"]:
+            name = sites["functions"][r["function"]]["name"]
+            by_name[name] = by_name.get(name, 0) + r["sum"]["n"]
+        self.assertEqual(by_name, {name: len(theirs) for name, theirs
+                                   in of_site.items()})
+        for name, theirs in of_site.items():
+            if not re.fullmatch("[ -~]+", name):
+                continue  # the text of an answer is not the trace's bytes
+            total = server.ask("heat", query + "&" + view.query(
+                site="=" + name))["total"]
+            self.sum_is(total, opinion.total(f, theirs), name)
+        for node, theirs in list(of_stack.items())[:20]:
+            self.assertEqual(len({tuple(r.stack) for r in theirs}), 1)
+            total = server.ask("heat", query + "&stack=%d" % node)["total"]
+            self.sum_is(total, opinion.total(f, theirs), node)
+        return of_site, moved
+
+    def test_samples_have_their_site_and_their_like(self):
+        for keys in (dict(moved=300), dict(heap=1), dict(odd=1)):
+            path = self.view_trace(events=900, stacks=30, functions=12,
+                                   seed=11, **keys)
+            opinion = self.opinion(path)
+            with view.Server("--no-index", path) as server:
+                sites, moved = self.check_samples(server, opinion, {})
+                self.check_samples(server, opinion,
+                                   dict(life="5..", size="16.."))
+                all_ = server.ask("samples", "order=name&limit=1000")
+            names = [all_["functions"][r["site"][0]]["name"].encode()
+                     for r in all_["rows"]]
+            self.assertEqual(names, sorted(names))
+            self.assertEqual(moved > 0, "moved" in keys)
+        innermost = {r.stack[-1][0] for r in opinion.rows if r.stack}
+        self.assertIn("malloc", innermost, "no stack has a wrapper")
+        self.assertNotIn("malloc", sites)
 
     def compare(self, got, wanted, measure):
         def same(row, change):

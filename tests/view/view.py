@@ -136,6 +136,8 @@ class Opinion(common.Opinion):
                 promoted[alive[ident]] = int(time)
         self.peaks_us = [us for us, _ in self.moments()]
         _, at_peak = self.peak()
+        self.newer = {old: new for new, old in moved.items()}
+        self.older = moved
         chain = self.chain_lives(moved)
         self.rows = [
             Row(i, b.born, b.died, promoted.get(i), b.bytes, b.samples,
@@ -144,15 +146,22 @@ class Opinion(common.Opinion):
                 at_peak.get(i, set()), self.colours(i))
             for i, b in enumerate(self.blocks)]
 
+    def generation(self, row):
+        """The row's place in its chain of realloc, from 1; None: it is in
+        none."""
+        place, number = 1, row.number
+        while number in self.older:
+            place, number = place + 1, self.older[number]
+        return place if place > 1 or row.number in self.newer else None
+
     def chain_lives(self, moved):
         """Of blocks that realloc made of one another: from the first one's
         birth to the last one's end."""
-        newer = {old: new for new, old in moved.items()}
         lives = {}
         for first in set(moved.values()) - set(moved):
             chain = [first]
-            while chain[-1] in newer:
-                chain.append(newer[chain[-1]])
+            while chain[-1] in self.newer:
+                chain.append(self.newer[chain[-1]])
             died = self.blocks[chain[-1]].died
             life = max(0, (self.end if died is None else died)
                        - self.blocks[first].born)

@@ -112,6 +112,11 @@ test("a process is seen as it grows, is told to stop, and ends", async () => {
         .json()).traces[0];
     assert.equal(ended, "killed");
     assert.match(notes.join(), /the program was killed/);
+    /* What it did last is on the page without being asked for. */
+    const last = (await (await fetch(s.url +
+        "api/functions?live=end&in=grow")).json()).total.bytes;
+    assert.ok(last > 0);
+    await until(async () => await shownTotal(page) === last);
     await page.goto(`${s.url}#view=sites`);
     await settled(page);
     assert.ok(Math.abs(await shownTotal(page) -

@@ -917,6 +917,76 @@ test("leaks say what grows steadily, as the report does", async () => {
     await s.stop();
 });
 
+/* ---- one sample ------------------------------------------------------- */
+
+const likes = [["main", "load", "parse", "malloc"],
+               ["main", "save", "parse", "malloc"], ["main", "draw", "malloc"]];
+
+test("a sample has its life, its stack, and who else allocates there", async () => {
+    const t = new TraceFile({ word_bits: 8 });
+    for (let i = 0; i < 300; i++) {
+        const block = t.at(i * 1000).alloc(4000 + i, likes[i % 3].map((name, k) =>
+            ({ name, file: `/src/${name}.c`, line: 10 * k + 1 })));
+        if (i % 2) t.at(i * 1000 + 250).free(block);
+    }
+    const s = await serve(write("likes.ctf", t.bytes()));
+    const { page, done } = await open(`${s.url}#view=samples`, clipboard);
+    const total = async (keys) => (await (await fetch(
+        `${s.url}api/heat?${keys}`)).json()).total;
+    await settled(page);
+    const names = page.locator("main tbody tr[tabindex] .code");
+    assert.deepEqual([...new Set(await names.allInnerTexts())],
+                     ["parse", "draw"]);
+
+    await page.keyboard.press("g");
+    await page.keyboard.press("ArrowDown");
+    const detail = page.locator("tr.detail");
+    await detail.locator(".beside").waitFor();
+    const facts = await detail.locator("dl").innerText();
+    for (const fact of [/Allocated\s+0\.001000 s/, /Freed\s+0\.001250 s/,
+                        /Lived\s+250 µs/, /Size\s+3\.91 KiB \(4001 bytes\)/,
+                        /Call\s+malloc/])
+        assert.match(facts, fact);
+    assert.deepEqual(await detail.locator("ol li").allInnerTexts(),
+        ["malloc\nmalloc.c:31", "parse\nparse.c:21", "save\nsave.c:11",
+         "main\nmain.c:1"]);
+    assert.equal(await detail.locator("ol .last").innerText(),
+                 "parse\nparse.c:21");
+    await detail.getByRole("button", { name: "Copy stack" }).click();
+    await page.getByText("Copied: stack").waitFor();
+    assert.match(await pasted(page), /^malloc \(malloc\.c:31\)\nparse \(/);
+    await page.evaluate(axeSource());
+    assert.deepEqual(await faults(page), []);
+
+    const beside = detail.locator(".beside tbody tr");
+    const bytesOf = async (i) => Number(await beside.nth(i).locator("td")
+        .first().getAttribute("data-v"));
+    assert.equal(await beside.count(), 4);
+    assert.equal(await bytesOf(1), (await total("site==parse")).bytes);
+    assert.match(await beside.nth(2).innerText(), /^called by\s+save/);
+    assert.equal(await bytesOf(3), (await total("site==parse&in==load")).bytes);
+    const bytes = await bytesOf(0);
+    assert.ok(bytes > 0 && bytes < await bytesOf(1));
+    assert.equal(bytes, (await total("site==parse&in==save")).bytes);
+
+    await detail.getByRole("link", { name: "Samples: The same stack" }).focus();
+    await page.keyboard.press("Enter");
+    await settled(page);
+    assert.match(hash(page), /^#view=samples&stack=\d+$/);
+    assert.equal(await shownTotal(page), bytes);
+    assert.equal(await detail.count(), 0);
+    assert.match(await page.locator(".chips").innerText(), /one call stack/);
+    await names.first().click();
+    await detail.getByRole("link", { name: "Flame graph: All of parse" })
+        .click();
+    await settled(page);
+    assert.match(hash(page), /^#view=flame&site==parse&stack=\d+$/);
+    assert.match(await page.locator(".chips").innerText(),
+                 /allocated by parse/);
+    await done();
+    await s.stop();
+});
+
 /* ---- unusual traces --------------------------------------------------- */
 
 test("a trace of nothing, and of one sample", async () => {

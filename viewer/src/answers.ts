@@ -192,6 +192,10 @@ export interface Sample {
     thread: number;
     domain: number;
     source: string;
+    generation?: number; /* of the chain of realloc it is in; 0: not known */
+    chain_us?: number; /* how long that lived */
+    site: [number, number];
+    node: number; /* of its whole stack: what the filter's `stack` takes */
     stack: [number, number][];
 }
 

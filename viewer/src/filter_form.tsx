@@ -204,6 +204,7 @@ export function FilterForm(props: { params: Params; trace: TraceInfo;
         {texts("notin", "Not inside")}
         {texts("notinfile", "Not inside file")}
         {texts("notinmodule", "Not inside module")}
+        {texts("site", "Allocated by")}
         {texts("hide", "Hide frames")}
     </div>;
 }

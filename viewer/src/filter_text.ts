@@ -46,6 +46,7 @@ const SINGLE: Record<string, (text: string) => string> = {
         : `freed ${period(v)}`,
     life: (v) => `lifetime ${between(v, durationText)}`,
     size: (v) => `size ${between(v, sizeEntry)}`,
+    stack: () => "one call stack",
     heap: (v) => `heap: ${v.split(",").join(", ")}`,
 };
 
@@ -75,6 +76,7 @@ export function chips(params: Params, trace: TraceInfo,
         many("in" + of, (v) => `inside ${words}${quoted(v)}`);
         many("notin" + of, (v) => `not inside ${words}${quoted(v)}`);
     }
+    many("site", (v) => `allocated by ${quoted(v)}`);
     many("hide", (v) => `hide ${quoted(v)}`);
     return list;
 }

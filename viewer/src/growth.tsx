@@ -4,7 +4,7 @@ import type { Func, Growth, TraceInfo } from "./answers";
 import { query, useAnswer } from "./ask";
 import { searchQuery } from "./find";
 import { durationText, growthText } from "./format";
-import { Name, Num, Region } from "./parts";
+import { Num, Region, SiteHead } from "./parts";
 import { Rows } from "./rows";
 import { pick } from "./selection";
 import type { Params } from "./state";
@@ -36,10 +36,8 @@ export function GrowthPanel(props: {
                     if (fn) pick({ fn, line: r.line });
                 }}
                 cells={(r) => <>
-                    <th scope="row"><Name q={q} line={r.line}
+                    <SiteHead q={q} r={r}
                         fn={shown(answer.functions[r.function])} />
-                        {r.is_mapping && <span class="tag">mapping</span>}
-                    </th>
                     <td class="n">grows {growthText(r.bytes_per_minute,
                         props.trace.is_exact ? undefined
                             : r.bytes_per_minute_se)}</td>

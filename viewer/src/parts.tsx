@@ -202,6 +202,15 @@ export const cutName = (text: string) => cutTo(text, NAME_MOST);
 export const shortOf = (f: Func | undefined) =>
     cutName(clean(f?.short || f?.name || "[unknown]"));
 
+/* What allocated; mmap's sites stand apart. */
+export function SiteHead(props: { fn: Func | undefined; q: string;
+                                  r: { line: number; is_mapping?: boolean } }) {
+    return <th scope="row">
+        <Name q={props.q} line={props.r.line} fn={props.fn} />
+        {props.r.is_mapping && <span class="tag">mapping</span>}
+    </th>;
+}
+
 /* The whole name is said where a pointer rests on the short one. */
 export function FunctionName(props: { fn: Func | undefined; q?: string;
                                   class?: string; isLine?: boolean }) {
@@ -271,9 +280,9 @@ export function Choice<T extends string>(props: {
 export function Waiting<T>(props: {
     asked: Asked<T>; children: (answer: T) => ComponentChildren;
 }): JSX.Element {
-    const { answer, error: message, isWaiting } = props.asked;
-    if (message !== undefined)
-        return <p class="error" role="alert">{message}</p>;
+    const { answer, isWaiting } = props.asked;
+    const error = errorOf(props.asked);
+    if (error) return error;
     if (answer === undefined)
         return <p class="wait" role="status">Reading…</p>;
     return <div class={isWaiting ? "answer stale" : "answer"}
@@ -281,6 +290,9 @@ export function Waiting<T>(props: {
         {props.children(answer)}
     </div>;
 }
+
+export const errorOf = <T,>(asked: Asked<T>) => asked.error === undefined
+    ? undefined : <p class="error" role="alert">{asked.error}</p>;
 
 /* What stands over a table, and the way to take the table along. */
 export function Over(props: { children: ComponentChildren }) {

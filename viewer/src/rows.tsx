@@ -30,6 +30,7 @@ export function Rows<T>(props: {
     };
     const onKey = (e: TargetedKeyboardEvent<HTMLTableSectionElement>) => {
         if (e.ctrlKey || e.metaKey || e.altKey) return;
+        if ((e.target as Element).closest(".detail")) return;
         const step = STEPS[e.key];
         const list = [...body.current?.querySelectorAll<HTMLElement>(
             ":scope > tr[tabindex]") ?? []];

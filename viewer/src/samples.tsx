@@ -8,6 +8,7 @@ import { bytesFigure, durationText } from "./format";
 import { threadName } from "./filter_text";
 import { Choice, Name, Region, SumLine, Waiting, clean } from "./parts";
 import { Rows } from "./rows";
+import { SampleDetail } from "./sample";
 import { pick } from "./selection";
 import { Head, sortingOf } from "./sort";
 import type { Params } from "./state";
@@ -19,17 +20,10 @@ const COLUMNS = ["time", "name", "size", "life", "promoted", "samples",
 const ORDERS = [["time", "In order of time"], ["size", "Largest first"],
                 ["life", "Longest first"]] as const;
 
-function Stack(props: { sample: Sample; answer: Samples }) {
-    const { sample, answer } = props;
-    return <td colSpan={8} class="stack"><h3>Stack, innermost first</h3><ol>{[...sample.stack].reverse().map(([fn, line], i) =>
-            <li key={i}><Name fn={answer.functions[fn]} line={line} /></li>)}
-    </ol></td>;
-}
-
 function Row(props: { r: Sample; answer: Samples; trace: TraceInfo }) {
     const { r, trace } = props;
     const size = bytesFigure(r.bytes);
-    const [fn, line] = r.stack.at(-1) ?? [-1, 0];
+    const [fn, line] = r.site;
     return <>
         <td class="n" data-v={r.at_us}>{(r.at_us / 1e6).toFixed(6)}<span class="unit"> s</span>
         </td>
@@ -83,14 +77,15 @@ function Page(props: { answer: Samples; trace: TraceInfo; params: Params;
                 {head("thread", "Thread")}
                 {head("name", "Allocated by")}
             </tr></thead>
-            <Rows rows={answer.rows} keyOf={(_, i) => String(offset + i)}
+            <Rows key={filterOf(props.params)} rows={answer.rows}
+                keyOf={(_, i) => String(offset + i)}
                 onPick={(r) => {
-                    const top = r.stack.at(-1);
-                    const fn = top && answer.functions[top[0]];
-                    if (fn) pick({ fn, line: top[1], stack: r.stack.map(
+                    const fn = answer.functions[r.site[0]];
+                    if (fn) pick({ fn, line: r.site[1], stack: r.stack.map(
                         ([f, line]) => [answer.functions[f], line] as const) });
                 }}
-                detail={(r) => <Stack sample={r} answer={answer} />}
+                detail={(r) => <SampleDetail r={r} answer={answer}
+                    trace={trace} params={props.params} />}
                 cells={(r) => <Row r={r} answer={answer} trace={trace} />} />
         </table></Region>
         <p class="under dim">Each row is a block that was sampled; a block of

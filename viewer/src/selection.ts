@@ -5,6 +5,7 @@
 
 import type { Func } from "./answers";
 import { copy, copyRow, stackText } from "./copy";
+import type { Params } from "./state";
 import { all, go, now } from "./state";
 import { FRAGMENT_MOST } from "./flame_model";
 import { store } from "./store";
@@ -20,8 +21,9 @@ export const picked = store<Picked | undefined>(undefined);
 
 export const pick = (p: Picked | undefined) => picked.set(p);
 
-const added = (key: string, value: string) => {
-    const values = all(now(), key);
+/* The values of a key that may repeat, with one more. */
+export const added = (params: Params, key: string, value: string) => {
+    const values = all(params, key);
     return values.includes(value) ? values : [...values, value];
 };
 
@@ -50,12 +52,12 @@ export const ACTIONS: Action[] = [
       run: (p) => go({ view: "functions", fn: String(p.fn.id) }) },
     { key: "i", label: "Only inside", title: "keep only samples with it on " +
         "their stack",
-      run: (p) => go({ in: added("in", "=" + p.fn.name) }) },
+      run: (p) => go({ in: added(now(), "in", "=" + p.fn.name) }) },
     { key: "x", label: "Not inside", title: "leave out samples with it on " +
         "their stack",
-      run: (p) => go({ notin: added("notin", "=" + p.fn.name) }) },
+      run: (p) => go({ notin: added(now(), "notin", "=" + p.fn.name) }) },
     { key: "d", label: "Hide frames", title: "take its frames out of stacks",
-      run: (p) => go({ hide: added("hide", "=" + p.fn.name) }) },
+      run: (p) => go({ hide: added(now(), "hide", "=" + p.fn.name) }) },
     { key: "c", label: "Copy name", title: "the whole name, as the trace has it",
       run: (p) => copy(p.fn.name, "name") },
     { key: "s", label: "Copy stack", title: "a line a frame, innermost first",

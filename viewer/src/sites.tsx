@@ -6,7 +6,7 @@ import { searchQuery } from "./find";
 import { durationText } from "./format";
 import { GroupsTable } from "./groups";
 import { GrowthPanel } from "./growth";
-import { Choice, Foot, Name, Over, Region, SumCells, SumHeads, SumLine, Waiting,
+import { Choice, Foot, Over, Region, SiteHead, SumCells, SumHeads, SumLine, Waiting,
          mostOf } from "./parts";
 import { Rows } from "./rows";
 import { pick } from "./selection";
@@ -50,10 +50,8 @@ function Table(props: { answer: Sites; trace: TraceInfo; params: Params }) {
                         if (fn) pick({ fn, line: r.line });
                     }}
                     cells={(r) => <>
-                        <th scope="row"><Name q={q} line={r.line}
+                        <SiteHead q={q} r={r}
                             fn={shown(answer.functions[r.function])} />
-                            {r.is_mapping && <span class="tag">mapping</span>}
-                        </th>
                         <SumCells sum={r.sum} whole={answer.total} by={by}
                             exact={exact} most={most} />
                         <td class="n" data-v={r.life_us}>{durationText(r.life_us)}</td>

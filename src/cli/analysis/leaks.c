@@ -50,6 +50,14 @@ growth_of_stacks(const struct alqi_view_index *x,
     return stacks;
 }
 
+/* What sums of the report and of the viewer both have, as initialisers. */
+#define FIGURES_OF(s)                                                          \
+    .bytes = (s)->bytes, .bytes_var = (s)->bytes_var,                          \
+    .bytes_third = (s)->bytes_third, .objects = (s)->objects,                  \
+    .objects_var = (s)->objects_var, .objects_third = (s)->objects_third,      \
+    .seen_bytes = (s)->seen_bytes, .seen_objects = (s)->seen_objects,          \
+    .life_us = (s)->life_us, .n_samples = (s)->n_samples
+
 /* What a site has never freed. */
 static struct alqi_view_sum
 left_of(const struct alqi_view_index *x, const struct alqi_cli_site *site)
@@ -57,19 +65,10 @@ left_of(const struct alqi_view_index *x, const struct alqi_cli_site *site)
     const struct alqi_cli_sum *s = &site->sums[ALQI_CLI_LIVE];
 
     return (struct alqi_view_sum){
-        .bytes = s->bytes,
-        .bytes_var = s->bytes_var,
-        .bytes_third = s->bytes_third,
-        .objects = s->objects,
-        .objects_var = s->objects_var,
-        .objects_third = s->objects_third,
-        .seen_bytes = s->seen_bytes,
-        .seen_objects = s->seen_objects,
+        FIGURES_OF(s),
         .most_bytes = x->most_bytes,
         .most_objects = x->most_objects,
-        .life_us = s->life_us,
         .n = s->n_blocks,
-        .n_samples = s->n_samples,
     };
 }
 
@@ -78,19 +77,7 @@ alqi_cli_leaks_sum(const struct alqi_view_group *group)
 {
     const struct alqi_view_sum *s = &group->sum;
 
-    return (struct alqi_cli_sum){
-        .bytes = s->bytes,
-        .bytes_var = s->bytes_var,
-        .bytes_third = s->bytes_third,
-        .objects = s->objects,
-        .objects_var = s->objects_var,
-        .objects_third = s->objects_third,
-        .seen_bytes = s->seen_bytes,
-        .seen_objects = s->seen_objects,
-        .life_us = s->life_us,
-        .n_blocks = s->n,
-        .n_samples = s->n_samples,
-    };
+    return (struct alqi_cli_sum){FIGURES_OF(s), .n_blocks = s->n};
 }
 
 /* `left` is by stack of the index. */

@@ -320,24 +320,25 @@ moved(void *arg, uint64_t to)
     alqi_cli_map_put(&x->older_row, row, x->died_row);
 }
 
-/* Sets the life of the whole chain, from its last block back. Links are
- * forgotten on the way, but for a snapshot's. */
+/* Sets the whole chain's life and each block's place, from the last one back.
+ * Links are forgotten on the way, but for a snapshot's. */
 static void
 chain(void *arg, uint64_t id, double life_us)
 {
     struct alqi_cli_view_indexer *x = arg;
     uint64_t row = id == x->died_id ? x->died_row : row_find(x, id);
-    uint64_t older;
+    uint64_t older = row;
+    uint32_t place = 1;
+    bool has_older = true;
 
-    for (;;) {
-        bool has_older = x->is_picture
-                             ? alqi_base_map_get(&x->older_row, row, &older)
-                             : alqi_base_map_take(&x->older_row, row, &older);
-
-        alqi_view_build_chain(x->build, row_built(row), (uint64_t)life_us);
-        if (!has_older)
-            return;
-        row = older;
+    while (alqi_base_map_get(&x->older_row, older, &older))
+        place++;
+    for (; has_older; row = older) {
+        has_older = x->is_picture
+                        ? alqi_base_map_get(&x->older_row, row, &older)
+                        : alqi_base_map_take(&x->older_row, row, &older);
+        alqi_view_build_chain(x->build, row_built(row), place--,
+                              (uint64_t)life_us);
     }
 }
 

@@ -136,7 +136,7 @@ call_give(struct alqi_cli_attach *a, uintptr_t function, const char *argument)
     int error = 0;
 
     do {
-        if (!alqi_cli_target_map(&a->target) || is_gone(a))
+        if (!alqi_cli_attach_target_map(&a->target) || is_gone(a))
             return say_gone(a);
         given = threads_try(a, function, argument, &error);
         if (given == NOT_SAFE)
@@ -295,8 +295,9 @@ library_wait(struct alqi_cli_attach *a)
     const char *file = alqi_base_file_name(a->library_name);
     struct alqi_attach_told told;
 
-    while (alqi_cli_target_map(&a->target)) {
-        if (alqi_cli_target_find(&a->target, file) != NULL && a->told == 0)
+    while (alqi_cli_attach_target_map(&a->target)) {
+        if (alqi_cli_attach_target_find(&a->target, file) != NULL &&
+            a->told == 0)
             library_find(a);
         if (told_read(a, &told) && told.state != ALQI_ATTACH_ABSENT)
             return true;
@@ -387,8 +388,8 @@ alqi_cli_attach_open(const char *verb, pid_t pid, const char *library)
         return NULL;
     a->verb = verb;
     a->library = library;
-    if (alqi_cli_target_look(verb, pid, &a->target) && come_back_find(a) &&
-        program_check(a))
+    if (alqi_cli_attach_target_look(verb, pid, &a->target) &&
+        come_back_find(a) && program_check(a))
         return a;
     alqi_cli_attach_drop(a);
     return NULL;
@@ -400,7 +401,7 @@ alqi_cli_attach_drop(struct alqi_cli_attach *a)
     if (a == NULL)
         return;
     alqi_cli_modules_drop(a->modules);
-    alqi_cli_target_drop(&a->target);
+    alqi_cli_attach_target_drop(&a->target);
     free(a);
 }
 
@@ -414,8 +415,8 @@ alqi_cli_attach_is_late(pid_t pid)
     if (a == NULL)
         return false;
     a->target.pid = pid;
-    if (alqi_cli_target_map(&a->target)) {
-        alqi_cli_target_files(&a->target);
+    if (alqi_cli_attach_target_map(&a->target)) {
+        alqi_cli_attach_target_files(&a->target);
         is_late = library_is_there(a) && library_find(a) &&
                   told_read(a, &told) && told.state != ALQI_ATTACH_ABSENT;
     }

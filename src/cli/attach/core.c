@@ -234,7 +234,7 @@ can_call(const struct alqi_cli_core *core,
          const struct alqi_plat_stopped *thread)
 {
     const struct alqi_cli_mapping *stack =
-        alqi_cli_target_at(&core->target, thread->sp);
+        alqi_cli_attach_target_at(&core->target, thread->sp);
 
     return !thread->is_in_sequence && stack != NULL &&
            (thread->sp - stack->start >= STACK_BYTES ||
@@ -297,7 +297,7 @@ copy_make(struct taking *t, struct alqi_copy_told *told)
 {
     struct alqi_cli_core *core = t->core;
 
-    if (!alqi_cli_target_map(&core->target) ||
+    if (!alqi_cli_attach_target_map(&core->target) ||
         !told_read(t, core->target.pid, told))
         return refuse(t, "it has ended");
     return t->still(t->arg) && call_give(t) &&
@@ -326,7 +326,7 @@ copy_tie(struct taking *t, int inner_pid)
     uint32_t is_tied = 1;
     int error;
 
-    core->pid = alqi_cli_target_other(&core->target, inner_pid);
+    core->pid = alqi_cli_attach_target_other(&core->target, inner_pid);
     if (core->pid == 0)
         return refuse(t, "its copy is not to be seen from here");
     error = alqi_plat_tie(core->pid);
@@ -394,7 +394,7 @@ alqi_cli_core_take(const char *verb, pid_t pid, bool (*still)(void *arg),
     struct alqi_copy_told told;
 
     *core = (struct alqi_cli_core){0};
-    if (!alqi_cli_target_look(verb, pid, &core->target))
+    if (!alqi_cli_attach_target_look(verb, pid, &core->target))
         return false;
     t.come_back = alqi_cli_come_back(verb, &core->target);
     if (t.come_back != 0 && library_find(&t) && still_copy(&t, &told) &&
@@ -411,7 +411,7 @@ alqi_cli_core_drop(struct alqi_cli_core *core)
         kill(core->pid, SIGKILL);
         waitpid(core->pid, NULL, __WALL);
     }
-    alqi_cli_target_drop(&core->target);
+    alqi_cli_attach_target_drop(&core->target);
     free(core->threads);
     free(core->blocks);
     free(core->owned);

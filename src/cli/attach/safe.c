@@ -359,7 +359,7 @@ alqi_cli_is_safe(struct alqi_cli_modules *m,
                  const struct alqi_plat_stopped *thread)
 {
     const struct alqi_cli_mapping *stack =
-        alqi_cli_target_at(target, thread->sp);
+        alqi_cli_attach_target_at(target, thread->sp);
     static struct chain chain; /* large */
 
     memset(&chain, 0, sizeof chain);

@@ -135,7 +135,7 @@ mapping_add(struct alqi_cli_attach_target *t, size_t *room, const char *line)
 }
 
 bool
-alqi_cli_target_map(struct alqi_cli_attach_target *t)
+alqi_cli_attach_target_map(struct alqi_cli_attach_target *t)
 {
     FILE *file = proc_open(t->pid, "maps");
     char line[PATH_MAX + 128];
@@ -144,7 +144,7 @@ alqi_cli_target_map(struct alqi_cli_attach_target *t)
 
     if (file == NULL)
         return false;
-    alqi_cli_target_drop(t);
+    alqi_cli_attach_target_drop(t);
     while (ok && fgets(line, sizeof line, file) != NULL)
         ok = mapping_add(t, &room, line);
     fclose(file);
@@ -152,7 +152,7 @@ alqi_cli_target_map(struct alqi_cli_attach_target *t)
 }
 
 void
-alqi_cli_target_drop(struct alqi_cli_attach_target *t)
+alqi_cli_attach_target_drop(struct alqi_cli_attach_target *t)
 {
     free(t->mappings);
     t->mappings = NULL;
@@ -160,7 +160,8 @@ alqi_cli_target_drop(struct alqi_cli_attach_target *t)
 }
 
 const struct alqi_cli_mapping *
-alqi_cli_target_find(const struct alqi_cli_attach_target *t, const char *name)
+alqi_cli_attach_target_find(const struct alqi_cli_attach_target *t,
+                            const char *name)
 {
     for (size_t i = 0; i < t->n_mappings; i++)
         if (strcmp(alqi_base_file_name(t->mappings[i].path), name) == 0)
@@ -169,7 +170,8 @@ alqi_cli_target_find(const struct alqi_cli_attach_target *t, const char *name)
 }
 
 const struct alqi_cli_mapping *
-alqi_cli_target_at(const struct alqi_cli_attach_target *t, uintptr_t address)
+alqi_cli_attach_target_at(const struct alqi_cli_attach_target *t,
+                          uintptr_t address)
 {
     for (size_t i = 0; i < t->n_mappings; i++)
         if (address >= t->mappings[i].start && address < t->mappings[i].end)
@@ -191,7 +193,8 @@ is_same_namespace(pid_t one, pid_t other)
 }
 
 pid_t
-alqi_cli_target_other(const struct alqi_cli_attach_target *t, pid_t inner_pid)
+alqi_cli_attach_target_other(const struct alqi_cli_attach_target *t,
+                             pid_t inner_pid)
 {
     struct alqi_cli_attach_target other = {0};
     struct dirent *entry;
@@ -215,7 +218,7 @@ alqi_cli_target_other(const struct alqi_cli_attach_target *t, pid_t inner_pid)
 }
 
 void
-alqi_cli_target_files(struct alqi_cli_attach_target *t)
+alqi_cli_attach_target_files(struct alqi_cli_attach_target *t)
 {
     char path[64];
     struct stat own, its;
@@ -333,11 +336,11 @@ has_c_library(struct alqi_cli_attach_target *t)
     const struct timespec a_while = {.tv_nsec = 10000000};
 
     for (unsigned i = 0; i < BEGIN_ROUNDS; i++) {
-        if (alqi_cli_target_find(t, "libc.so.6") != NULL ||
+        if (alqi_cli_attach_target_find(t, "libc.so.6") != NULL ||
             old_c_library(t) != NULL)
             return true;
         nanosleep(&a_while, NULL);
-        if (!alqi_cli_target_map(t))
+        if (!alqi_cli_attach_target_map(t))
             break;
     }
     return false;
@@ -369,8 +372,8 @@ program_check(const char *verb, struct alqi_cli_attach_target *t)
 }
 
 bool
-alqi_cli_target_look(const char *verb, pid_t pid,
-                     struct alqi_cli_attach_target *t)
+alqi_cli_attach_target_look(const char *verb, pid_t pid,
+                            struct alqi_cli_attach_target *t)
 {
     *t = (struct alqi_cli_attach_target){.pid = pid};
     if (!alqi_plat_can_inject())
@@ -379,14 +382,14 @@ alqi_cli_target_look(const char *verb, pid_t pid,
         return alqi_cli_refuse("%s: no process %d", verb, (int)pid);
     t->has_own_filter = has_own_filter(t);
     errno = 0;
-    alqi_cli_target_files(t);
+    alqi_cli_attach_target_files(t);
     if (!state_check(verb, t) || !rights_check(verb, t) ||
         !confinement_check(verb, t))
         return false;
-    if (!alqi_cli_target_map(t))
+    if (!alqi_cli_attach_target_map(t))
         return REFUSE("has %s", "ended");
     if (program_check(verb, t))
         return true;
-    alqi_cli_target_drop(t);
+    alqi_cli_attach_target_drop(t);
     return false;
 }

@@ -39,30 +39,30 @@ struct alqi_cli_attach_target {
 
 /* Reads all that; false, with a message said, where the process cannot be
  * attached to.  Nothing of the process is touched. */
-bool alqi_cli_target_look(const char *verb, pid_t pid,
-                          struct alqi_cli_attach_target *out);
+bool alqi_cli_attach_target_look(const char *verb, pid_t pid,
+                                 struct alqi_cli_attach_target *out);
 
 /* Its executable, and whether it sees another tree of files. */
-void alqi_cli_target_files(struct alqi_cli_attach_target *target);
+void alqi_cli_attach_target_files(struct alqi_cli_attach_target *target);
 
 /* Reads the mappings anew; false: the process has gone. */
-bool alqi_cli_target_map(struct alqi_cli_attach_target *target);
+bool alqi_cli_attach_target_map(struct alqi_cli_attach_target *target);
 
 /* The first mapping whose file has that name; NULL: none. */
 const struct alqi_cli_mapping *
-alqi_cli_target_find(const struct alqi_cli_attach_target *target,
-                     const char *name);
+alqi_cli_attach_target_find(const struct alqi_cli_attach_target *target,
+                            const char *name);
 
 /* The mapping that holds the address; NULL: none. */
 const struct alqi_cli_mapping *
-alqi_cli_target_at(const struct alqi_cli_attach_target *target,
-                   uintptr_t address);
+alqi_cli_attach_target_at(const struct alqi_cli_attach_target *target,
+                          uintptr_t address);
 
 /* The process that has that number where the target's is inner_pid; 0: none is
  * to be seen from here. */
-pid_t alqi_cli_target_other(const struct alqi_cli_attach_target *target,
-                            pid_t inner_pid);
+pid_t alqi_cli_attach_target_other(const struct alqi_cli_attach_target *target,
+                                   pid_t inner_pid);
 
-void alqi_cli_target_drop(struct alqi_cli_attach_target *target);
+void alqi_cli_attach_target_drop(struct alqi_cli_attach_target *target);
 
 #endif

@@ -297,7 +297,8 @@ alqi_cli_recording_is_live_as(const struct alqi_cli_recording *r, pid_t pid)
 bool
 alqi_cli_recording_is_live(const struct alqi_cli_recording *r)
 {
-    return (atomic_load(&r->header.flags) & ALQI_RAW_DETACHED) == 0 &&
+    return (atomic_load(&r->header.flags) &
+            (ALQI_RAW_DETACHED | ALQI_RAW_EXECUTED)) == 0 &&
            alqi_cli_recording_is_live_as(r, (pid_t)r->header.pid);
 }
 

@@ -43,7 +43,8 @@ uid_t alqi_cli_recording_owner(const struct alqi_cli_recording *recording);
 /* The writer's number, as it is known here: the header's until grow has been
  * told another. */
 pid_t alqi_cli_recording_pid(const struct alqi_cli_recording *recording);
-/* Whether the process that writes it is there still. */
+/* Whether the process that writes it is there still, and is no other program
+ * by exec. */
 bool alqi_cli_recording_is_live(const struct alqi_cli_recording *recording);
 /* How it ended, for the end record: running, exit or killed. */
 const char *

@@ -9,6 +9,17 @@
 #include "cli/export/sql.h"
 #include "plat/plat.h"
 
+uint64_t
+alqi_cli_sql_number(void)
+{
+    uint64_t number;
+
+    do
+        number = alqi_plat_entropy() >> 1;
+    while (number == 0);
+    return number;
+}
+
 int
 alqi_cli_sql_export(struct alqi_cli_export *export,
                     const struct alqi_cli_analysis_options *options,
@@ -19,11 +30,14 @@ alqi_cli_sql_export(struct alqi_cli_export *export,
         .options = options,
         .sql = sql,
         .fingerprint = alqi_cli_sql_fingerprint(export),
+        .trace_id = alqi_cli_sql_number(),
     };
+    const char *error = alqi_cli_rows_end(&export->rows, export->input);
 
-    do
-        rows.trace_id = alqi_plat_entropy() >> 1;
-    while (rows.trace_id == 0);
+    if (error != NULL)
+        return alqi_cli_unreadable("export: the rows of the blocks cannot be "
+                                   "made: %s",
+                                   error);
     return sql->url != NULL ? alqi_cli_sql_clickhouse(&rows)
                             : alqi_cli_sql_sqlite(&rows);
 }

@@ -201,6 +201,10 @@ const struct alqi_cli_option alqi_cli_export_options[] = {
     {0, "timeout", "T", NULL, "clickhouse: time for a request; default 1m",
      ALQI_CLI_DURATION(struct request, sql.timeout_us), .least = 1000,
      .wants = "write a number and a unit: ms s m h"},
+    {0, "retries", "N", NULL,
+     "clickhouse: repeats of a failed request; default 5",
+     ALQI_CLI_COUNT(struct request, sql.n_retries),
+     .most = ALQI_CLI_RETRIES_MOST},
     {0},
 };
 
@@ -397,6 +401,7 @@ alqi_cli_export(int argc, char **argv)
     r.max_stacks = ALQI_CLI_PPROF_STACKS;
     r.export.max_samples = MAX_SAMPLES;
     r.sql.timeout_us = CLICKHOUSE_US;
+    r.sql.n_retries = ALQI_CLI_RETRIES;
     rc = alqi_cli_parse("export", argc, argv, &r, &first);
     r.export.max_stacks = (uint32_t)r.max_stacks;
     if (rc < 0)

@@ -7,7 +7,7 @@
 #define ALQI_CLI_EXPORT_SQL_H
 
 #include "cli/analysis/analysis.h"
-#include "cli/tool/web.h"
+#include "cli/tool/web_again.h"
 
 struct alqi_cli_export;
 
@@ -84,6 +84,7 @@ struct alqi_cli_sql_options {
     struct alqi_cli_web_headers headers;
     /* of a request */
     double timeout_us;
+    uint64_t n_retries;
 };
 
 struct alqi_cli_sql_rows {
@@ -94,9 +95,12 @@ struct alqi_cli_sql_rows {
     uint64_t trace_id;    /* drawn by lot; 63 bits, never 0 */
 };
 
+/* A number for a trace, drawn by lot. */
+uint64_t alqi_cli_sql_number(void);
 uint64_t alqi_cli_sql_fingerprint(const struct alqi_cli_export *export);
 
-/* Writes all rows of a trace.  Returns -1, or the exit status; the reason was
+/* Writes all rows of a trace, whose blocks have been made an index (x->rows);
+ * may be called again.  Returns -1, or the exit status; the reason was
  * said by whoever failed. */
 int alqi_cli_sql_rows_put(const struct alqi_cli_sql_rows *rows,
                           const struct alqi_cli_sink *sink);

@@ -3,7 +3,14 @@
  * Rows go in batches of some megabytes, as TabSeparated, which every version
  * reads.  There are no transactions: the trace's own row goes last, and what
  * has none does not count (every query of aliquot-fleet(7) asks for it).  Its
- * number is drawn by lot, so that what a failure left behind stays nobody's. */
+ * number is drawn by lot, so that what a failure left behind stays nobody's.
+ *
+ * A request that failed in a way that may pass is sent again.  Where rows have
+ * no key and no answer says whether they came, that would count them twice:
+ * the trace is begun anew, with another number, instead.  Rows of a number that
+ * is given up are removed, or the statements that do it are printed.
+ *
+ * Keeps .inv.whole (doc/design/fleet.md): A trace is there when its row is. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,9 +37,21 @@ struct database {
     struct alqi_cli_web *web;
     /* the address without password and query, for messages */
     char *public;
+    struct alqi_cli_web_again again;
+    /* the last one */
+    struct alqi_cli_web_answer answer;
     /* by table */
     struct batch batches[ALQI_CLI_N_TABLES];
+    /* rows of the trace may be in the table */
+    bool was_sent[ALQI_CLI_N_TABLES];
+    /* rows may come in after they were removed: their request had no answer */
+    bool is_unsure;
+    /* rows without a key have no answer */
+    bool begins_anew;
 };
+
+/* When a request may be sent again. */
+enum repeat { NEVER, UNLESS_IT_CAME, ALWAYS };
 
 /* ---- requests -------------------------------------------------------- */
 
@@ -53,25 +72,55 @@ address(const struct database *d, const char *query)
     return url;
 }
 
-/* False, and said, when it is refused. */
+/* The server may have done what was asked, although it does not say so. */
+static bool
+may_have_come(const struct alqi_cli_web_answer *a)
+{
+    return a->status == 0 ? a->is_broken
+                          : alqi_cli_web_is_passing(a) && a->status != 429 &&
+                                a->status != 503;
+}
+
+/* Says why the last answer is not the one that is wanted. */
+static void
+say_answer(struct database *d)
+{
+    if (d->answer.status == 0)
+        alqi_cli_say("export: %s: %s", d->public, d->answer.error);
+    else
+        alqi_cli_say("export: %s answers %u: %s", d->public, d->answer.status,
+                     alqi_cli_web_line(&d->answer));
+}
+
+/* Posts a query; false, and said, when it is refused or the retries are used
+ * up. */
 static bool
 ask(struct database *d, const char *query, const void *body, size_t n,
-    struct alqi_cli_web_answer *answer)
+    enum repeat repeat)
 {
     char *url = address(d, query);
-    struct alqi_cli_web_request request = {
-        .url = url, .type = "text/plain", .body = body, .n_bytes = n};
-    bool is_done = false;
+    struct alqi_cli_web_request request = {.url = url,
+                                           .type = "text/plain",
+                                           .body = body,
+                                           .n_bytes = n,
+                                           .ends = &d->again.signals,
+                                           .is_once = repeat == UNLESS_IT_CAME};
+    bool is_done = false, was_ending = d->again.is_ending;
 
-    if (url == NULL || !alqi_cli_web_post(d->web, &request, answer))
-        alqi_cli_say("export: %s: %s", d->public,
-                     url != NULL ? answer->error : "out of memory");
-    else if (answer->status != 200)
-        alqi_cli_say("export: %s answers %u: %s", d->public, answer->status,
-                     alqi_cli_web_line(answer));
-    else
-        is_done = true;
+    for (uint64_t round = 0; url != NULL; round++) {
+        is_done = alqi_cli_web_post(d->web, &request, &d->answer) &&
+                  d->answer.status == 200;
+        alqi_cli_web_again_rest(&d->again, 0);
+        if (is_done || d->again.is_ending || repeat == NEVER ||
+            (repeat == UNLESS_IT_CAME && may_have_come(&d->answer)) ||
+            !alqi_cli_web_again_wait(&d->again, round, &d->answer))
+            break;
+    }
     free(url);
+    if (d->again.is_ending && !was_ending)
+        alqi_cli_say("export: interrupted");
+    else if (!is_done)
+        say_answer(d);
     return is_done;
 }
 
@@ -124,6 +173,13 @@ batch_close(struct batch *b)
     *b = (struct batch){0};
 }
 
+/* The table's rows are each of one trace; others are shared by many. */
+static bool
+is_of_trace(enum alqi_cli_table table)
+{
+    return strcmp(alqi_cli_tables[table].columns[0].name, "trace_id") == 0;
+}
+
 /* Sends the rows of a table, if there are any, and closes the batch either
  * way. */
 static bool
@@ -131,7 +187,7 @@ batch_send(struct database *d, enum alqi_cli_table table)
 {
     const struct alqi_cli_table_schema *t = &alqi_cli_tables[table];
     struct batch *b = &d->batches[table];
-    struct alqi_cli_web_answer answer;
+    bool has_key = t->key[0] != '\0';
     char query[600];
     int k = snprintf(query, sizeof query, "INSERT INTO %s (", t->name);
     bool is_sent;
@@ -142,9 +198,15 @@ batch_send(struct database *d, enum alqi_cli_table table)
     snprintf(query + k, sizeof query - (size_t)k, ") FORMAT TabSeparated");
     alqi_cli_memory_close(b->out, "a batch of rows");
     b->out = NULL;
-    is_sent = b->n_rows == 0 || ask(d, query, b->text, b->n, &answer);
+    d->was_sent[table] |= b->n_rows > 0;
+    is_sent = b->n_rows == 0 ||
+              ask(d, query, b->text, b->n, has_key ? ALWAYS : UNLESS_IT_CAME);
     batch_close(b);
-    return is_sent;
+    if (!is_sent && is_of_trace(table) && may_have_come(&d->answer)) {
+        d->is_unsure = true;
+        d->begins_anew = !has_key;
+    }
+    return is_sent && !d->again.is_ending;
 }
 
 /* The sink of rows. A batch goes out when it is large, without what stdio has
@@ -184,53 +246,86 @@ rest_send(struct database *d)
 static bool
 tables_make(struct database *d)
 {
-    struct alqi_cli_web_answer answer;
     bool is_made = true;
 
     for (enum alqi_cli_table t = 0; is_made && t < ALQI_CLI_N_TABLES; t++) {
         char *sql = alqi_cli_table_create(t, false);
 
-        is_made = ask(d, sql, "", 0, &answer);
+        is_made = ask(d, sql, "", 0, ALWAYS);
         free(sql);
     }
-    return is_made && ask(d, alqi_cli_sites_create(false), "", 0, &answer);
+    return is_made && ask(d, alqi_cli_sites_create(false), "", 0, ALWAYS);
 }
 
 /* -1 to go on. */
 static int
 trace_check(struct database *d, const struct alqi_cli_sql_rows *rows)
 {
-    struct alqi_cli_web_answer answer;
     char query[120];
 
     snprintf(query, sizeof query,
              "SELECT count() FROM traces WHERE fingerprint = %" PRIu64,
              rows->fingerprint);
-    if (!ask(d, query, "", 0, &answer)) {
-        if (answer.status != 0)
+    if (!ask(d, query, "", 0, ALWAYS)) {
+        if (d->answer.status != 0)
             alqi_cli_say("export: if its tables are not there: --create makes "
                          "them");
         return ALQI_CLI_UNREADABLE;
     }
-    if (d->sql->is_forced || strtoull(answer.text, NULL, 10) == 0)
+    if (d->sql->is_forced || strtoull(d->answer.text, NULL, 10) == 0)
         return -1;
     return alqi_cli_finding(
         "export: %s has this trace already; -f adds it once more", d->public);
 }
 
-/* Checks, sends all rows, and the trace's own last. Batches are closed on every
- * way out. */
+/* The statement that removes the trace's rows from a table. NULL: none of them
+ * are there, or the rows are shared with other traces. */
+static const char *
+removal(const struct database *d, enum alqi_cli_table table, uint64_t trace_id)
+{
+    static char query[120];
+
+    if (!d->was_sent[table] || !is_of_trace(table))
+        return NULL;
+    snprintf(query, sizeof query,
+             "ALTER TABLE %s DELETE WHERE trace_id = %" PRIu64,
+             alqi_cli_tables[table].name, trace_id);
+    return query;
+}
+
+/* Removes what came of a trace that is given up, its own row first, so that
+ * none is there in part. Prints the statements where that fails, or where rows
+ * may come in later. */
+static void
+rows_remove(struct database *d, uint64_t trace_id)
+{
+    bool is_removed = true;
+    const char *query;
+
+    for (enum alqi_cli_table t = ALQI_CLI_N_TABLES; is_removed && t-- > 0;)
+        if ((query = removal(d, t, trace_id)) != NULL)
+            is_removed = ask(d, query, "", 0, NEVER);
+    if (is_removed && !d->is_unsure)
+        return;
+    alqi_cli_say("export: rows of an unfinished trace may be left in %s; no "
+                 "query counts them, and this removes them:",
+                 d->public);
+    for (enum alqi_cli_table t = ALQI_CLI_N_TABLES; t-- > 0;)
+        if ((query = removal(d, t, trace_id)) != NULL)
+            fprintf(stderr, "    %s;\n", query);
+}
+
+/* Sends all rows, and the trace's own last. Batches
+ * are closed on every way out. */
 static int
 rows_send(struct database *d, struct alqi_cli_sql_rows *rows)
 {
     struct alqi_cli_sink sink = {d, row_put};
     int rc;
 
-    if (d->sql->creates && !tables_make(d))
-        return ALQI_CLI_UNREADABLE;
-    rc = trace_check(d, rows);
-    if (rc < 0)
-        rc = alqi_cli_sql_rows_put(rows, &sink);
+    d->is_unsure = d->begins_anew = false;
+    memset(d->was_sent, 0, sizeof d->was_sent);
+    rc = alqi_cli_sql_rows_put(rows, &sink);
     if (rc < 0 && !rest_send(d))
         rc = ALQI_CLI_UNREADABLE;
     for (enum alqi_cli_table t = 0; t < ALQI_CLI_N_TABLES; t++)
@@ -238,11 +333,40 @@ rows_send(struct database *d, struct alqi_cli_sql_rows *rows)
     return rc;
 }
 
+/* Checks, and sends the trace until it is taken, refused, or the retries are
+ * used up. */
+static int
+trace_send(struct database *d, struct alqi_cli_sql_rows *rows)
+{
+    int rc;
+
+    if (d->sql->creates && !tables_make(d))
+        return ALQI_CLI_UNREADABLE;
+    rc = trace_check(d, rows);
+    if (rc >= 0)
+        return rc;
+    for (uint64_t round = 0;; round++) {
+        struct alqi_cli_web_answer answer;
+
+        rc = rows_send(d, rows);
+        if (rc < 0)
+            return rc;
+        answer = d->answer;
+        rows_remove(d, rows->trace_id);
+        if (!d->begins_anew ||
+            !alqi_cli_web_again_wait(&d->again, round, &answer))
+            return rc;
+        alqi_cli_say("export: the trace is sent anew");
+        rows->trace_id = alqi_cli_sql_number();
+    }
+}
+
 /* The public address is for messages; requests use the whole one. */
 int
 alqi_cli_sql_clickhouse(struct alqi_cli_sql_rows *rows)
 {
-    struct database d = {.sql = rows->sql};
+    struct database d = {.sql = rows->sql,
+                         .again = {.n_retries = rows->sql->n_retries}};
     int rc;
 
     d.web =
@@ -251,7 +375,8 @@ alqi_cli_sql_clickhouse(struct alqi_cli_sql_rows *rows)
         return ALQI_CLI_UNREADABLE;
     d.public = alqi_cli_web_public(rows->sql->url);
     d.public[strcspn(d.public, "?")] = '\0'; /* it may have a password */
-    rc = rows_send(&d, rows);
+    alqi_cli_web_again_begin(&d.again);
+    rc = trace_send(&d, rows);
     free(d.public);
     alqi_cli_web_drop(d.web);
     return rc;

@@ -117,7 +117,6 @@ alqi_cli_sql_samples_put(const struct alqi_cli_sql_rows *rows,
                          const char *day, const struct alqi_cli_sink *sink)
 {
     struct alqi_cli_export *x = rows->export;
-    const char *error = alqi_cli_rows_end(&x->rows, x->input);
     struct writer *w = alqi_cli_realloc(NULL, 1, sizeof *w);
     bool is_whole = false;
 
@@ -129,12 +128,11 @@ alqi_cli_sql_samples_put(const struct alqi_cli_sql_rows *rows,
         .release = rows->sql->release != NULL ? rows->sql->release : "",
         .x = &x->rows.index,
     };
-    if (error == NULL && !scan_make(w))
-        error = "there is no memory";
-    if (error == NULL)
+    if (scan_make(w))
         is_whole = rows_put(w);
     else
-        alqi_cli_say("the rows of the blocks cannot be made: %s", error);
+        alqi_cli_say("the rows of the blocks cannot be made: there is no "
+                     "memory");
     alqi_view_scan_free(&w->scan);
     free(w);
     return is_whole ? -1 : ALQI_CLI_UNREADABLE;

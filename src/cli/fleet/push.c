@@ -15,8 +15,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <math.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,13 +27,11 @@
 #include "cli/fleet/push.h"
 #include "cli/live/recorded.h"
 #include "cli/tool/text.h"
+#include "cli/tool/web_again.h"
 #include "plat/plat.h"
 
 enum {
     NS_PER_US = 1000,
-    RETRIES_MOST = 1000,
-    WAIT_FIRST_MS = 500,
-    WAIT_MOST_MS = 60000,
     LOOK_MS = 500,
     STACKS_LEAST = 100,
     LABEL_BYTES = 1024
@@ -64,9 +60,8 @@ struct push {
     struct alqi_cli_push_label labels[ALQI_CLI_LABELS_MOST];
     uint32_t n_labels;
     struct alqi_cli_web_headers headers;
-    double every_us;    /* 0: once */
-    double timeout_us;  /* of one request */
-    uint64_t n_retries; /* of one profile */
+    double every_us;   /* 0: once */
+    double timeout_us; /* of one request */
     /* of a profile; 0: no bound */
     uint64_t max_stacks, max_bytes;
     struct alqi_cli_web *web;
@@ -75,14 +70,12 @@ struct push {
     struct alqi_cli_moment sent;
     /* whose recording it is; 0: a trace's */
     pid_t pid;
-    /* that end it; blocked but for the waits */
-    sigset_t signals;
-    bool is_ending;   /* by a signal */
+    struct alqi_cli_web_again again;
     bool is_followed; /* pushed again and again */
     /* once, as each window may be folded */
     bool has_said_folding;
-    /* profiles taken; requests sent again; windows left to the next one */
-    uint64_t n_pushed, n_repeated, n_delayed;
+    /* profiles taken; windows left to the next one */
+    uint64_t n_pushed, n_delayed;
 };
 
 /* ---- options --------------------------------------------------------- */
@@ -163,7 +156,7 @@ const struct alqi_cli_option alqi_cli_push_options[] = {
      ALQI_CLI_DURATION(PUSH, timeout_us), .least = 1000, .most = TIME_MOST,
      .wants = TIME_WANTED "1 ms at least"},
     {0, "retries", "N", NULL, "how often a profile is sent again; default 5",
-     ALQI_CLI_COUNT(PUSH, n_retries), .most = RETRIES_MOST},
+     ALQI_CLI_COUNT(PUSH, again.n_retries), .most = ALQI_CLI_RETRIES_MOST},
     {0, "max-stacks", "N", NULL,
      "merge the rest (default " ALQI_DEFAULT_TEXT(
          ALQI_CLI_PPROF_STACKS) "; 0: keep all)",
@@ -235,27 +228,6 @@ service_name(const struct push *p)
 
 /* ---- waiting --------------------------------------------------------- */
 
-/* SIGINT and SIGTERM end the pushing between two requests. */
-static void
-signals_block(struct push *p)
-{
-    sigemptyset(&p->signals);
-    sigaddset(&p->signals, SIGINT);
-    sigaddset(&p->signals, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &p->signals, NULL);
-}
-
-/* Waits so long, or until a signal says that it is the end. */
-static void
-rest(struct push *p, uint64_t wait_ms)
-{
-    struct timespec t = {.tv_sec = (time_t)(wait_ms / 1000),
-                         .tv_nsec = (long)(wait_ms % 1000) * 1000000};
-
-    if (!p->is_ending && sigtimedwait(&p->signals, NULL, &t) > 0)
-        p->is_ending = true;
-}
-
 /* Whether the process that is recorded is gone; its number may not be signalled
  * by us, which counts as there. */
 static bool
@@ -273,11 +245,12 @@ rest_until(struct push *p, uint64_t mono_ns)
         uint64_t now_ns = alqi_plat_mono_ns_sigsafe();
         uint64_t left_ms = now_ns < mono_ns ? (mono_ns - now_ns) / 1000000 : 0;
 
-        if (p->is_ending || has_ended(p))
+        if (p->again.is_ending || has_ended(p))
             return false;
         if (left_ms == 0)
             return true;
-        rest(p, left_ms < LOOK_MS ? left_ms : LOOK_MS);
+        alqi_cli_web_again_rest(&p->again,
+                                left_ms < LOOK_MS ? left_ms : LOOK_MS);
     }
 }
 
@@ -330,29 +303,6 @@ body_make(struct push *p, const struct alqi_cli_push_window *w,
     }
 }
 
-/* No answer, a timeout, too many requests, or a fault of the server: it may
- * pass. */
-static bool
-is_worth_repeating(const struct alqi_cli_web_answer *a)
-{
-    return a->status == 0 || a->status == 408 || a->status == 429 ||
-           a->status == 500 || a->status == 502 || a->status == 503 ||
-           a->status == 504;
-}
-
-/* No longer than WAIT_MOST_MS, unless the server asks for more. */
-uint64_t
-alqi_cli_push_wait_ms(uint64_t round, unsigned retry_after_s, double share)
-{
-    double ms = WAIT_FIRST_MS * exp2((double)(round < 16 ? round : 16));
-    double asked_ms = 1000.0 * retry_after_s;
-
-    ms *= 0.5 + share;
-    if (ms > WAIT_MOST_MS)
-        ms = WAIT_MOST_MS;
-    return (uint64_t)(ms > asked_ms ? ms : asked_ms);
-}
-
 /* What the server answered or why there was no answer, and what follows. */
 static void
 say_answer(const struct push *p, struct alqi_cli_web_answer *a,
@@ -392,19 +342,14 @@ body_send(struct push *p, const struct alqi_cli_push_body *body)
             if (objection != NULL)
                 alqi_cli_say("push: %s: %s", p->public, objection);
             sent = SENT;
-        } else if (!is_worth_repeating(&answer)) {
+        } else if (!alqi_cli_web_is_passing(&answer)) {
             say_answer(p, &answer, "it is not sent again");
             sent = REFUSED;
-        } else if (round == p->n_retries || p->is_ending) {
+        } else if (!alqi_cli_web_again_wait(&p->again, round, &answer)) {
             say_answer(p, &answer,
                        p->is_followed ? "the next profile has it, too"
                                       : "given up");
             break;
-        } else {
-            p->n_repeated++;
-            rest(p, alqi_cli_push_wait_ms(round, answer.retry_after_s,
-                                          (double)(alqi_plat_entropy() >> 11) *
-                                              0x1p-53));
         }
     }
     free(url);
@@ -511,8 +456,8 @@ push_all(struct push *p)
         return rc;
     printf("%" PRIu64 " profile%s sent to %s", p->n_pushed,
            p->n_pushed == 1 ? "" : "s", p->public);
-    if (p->n_repeated > 0)
-        printf("; %" PRIu64 " requests repeated", p->n_repeated);
+    if (p->again.n_repeated > 0)
+        printf("; %" PRIu64 " requests repeated", p->again.n_repeated);
     if (p->n_delayed > 0 && p->every_us > 0)
         printf("; %" PRIu64 " times it could not be sent in time",
                p->n_delayed);
@@ -532,7 +477,7 @@ run(struct push *p, const char *path)
     p->url = alqi_cli_web_join(p->base, p->engine->path);
     p->public = alqi_cli_web_public(p->url);
     alqi_cli_reading_init(&p->reading, path, p->pid);
-    signals_block(p);
+    alqi_cli_web_again_begin(&p->again);
     rc = push_all(p);
     alqi_cli_reading_free(&p->reading);
     alqi_cli_moment_free(&p->sent);
@@ -579,7 +524,7 @@ int
 alqi_cli_push(int argc, char **argv)
 {
     struct push p = {.timeout_us = TIMEOUT_US,
-                     .n_retries = 5,
+                     .again.n_retries = ALQI_CLI_RETRIES,
                      .max_stacks = ALQI_CLI_PPROF_STACKS,
                      .max_bytes = BYTES_MOST};
     char path[PATH_MAX + 64];

@@ -55,9 +55,4 @@ bool alqi_cli_push_otlp(const struct alqi_cli_push_window *window,
                         struct alqi_cli_push_body *body);
 const char *alqi_cli_push_otlp_objection(const struct alqi_cli_web_answer *a);
 
-/* How long to wait before a request is sent again: longer in each round, and by
- * share, from 0 to 1, not the same for all of a fleet. */
-uint64_t alqi_cli_push_wait_ms(uint64_t round, unsigned retry_after_s,
-                               double share);
-
 #endif

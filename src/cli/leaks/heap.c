@@ -151,7 +151,7 @@ chain_add(struct finding *f, uint64_t from, uint64_t end)
 static const struct alqi_cli_mapping *
 mapping_at(const struct finding *f, uint64_t address)
 {
-    return alqi_cli_target_at(&f->memory->core->target, address);
+    return alqi_cli_attach_target_at(&f->memory->core->target, address);
 }
 
 /* The whole heap, if its chain can be followed; a whole recording needs no
@@ -221,7 +221,7 @@ alqi_cli_leak_heap_find(struct alqi_cli_leak_heap *heap,
 {
     struct finding f = {heap, memory, table, is_whole};
     const struct alqi_cli_mapping *brk =
-        alqi_cli_target_find(&memory->core->target, "[heap]");
+        alqi_cli_attach_target_find(&memory->core->target, "[heap]");
     size_t n_known = table->n;
 
     *heap = (struct alqi_cli_leak_heap){0};

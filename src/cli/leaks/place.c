@@ -65,7 +65,7 @@ alqi_cli_leak_place(struct alqi_cli_leak_places *p, uint64_t at, char *out,
                  (int)core->threads[i].tid);
         return;
     }
-    m = alqi_cli_target_at(&core->target, at);
+    m = alqi_cli_attach_target_at(&core->target, at);
     if (m != NULL && stack_place(core, m, out, capacity))
         return;
     if (p->modules != NULL &&

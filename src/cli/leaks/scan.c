@@ -176,7 +176,7 @@ stacks_leave(struct holes *h, const struct alqi_cli_core *core)
     for (size_t i = 0; i < core->n_threads; i++) {
         uint64_t sp = core->threads[i].sp;
         const struct alqi_cli_mapping *m =
-            alqi_cli_target_at(&core->target, sp);
+            alqi_cli_attach_target_at(&core->target, sp);
 
         if (m != NULL && sp - m->start > RED_ZONE_BYTES)
             hole_add(h, m->start, sp - RED_ZONE_BYTES);
@@ -303,7 +303,7 @@ is_whole(void *arg, uint32_t block, enum alqi_cli_leak_into into)
         w[1] == b->bytes - 24 - 1)
         return true;
     for (unsigned i = 0; i < 2; i++) {
-        const struct alqi_cli_mapping *m = alqi_cli_target_at(
+        const struct alqi_cli_mapping *m = alqi_cli_attach_target_at(
             &s->memory.core->target, w[i == 0 ? 0 : offset / 8]);
 
         if (m == NULL || m->path[0] != '/')

@@ -84,7 +84,7 @@ user_name(uid_t uid)
 }
 
 int
-alqi_cli_say_silent(const struct alqi_cli_target *t)
+alqi_cli_say_silent(const struct alqi_cli_control_target *t)
 {
     bool is_known;
 
@@ -115,7 +115,7 @@ alqi_cli_say_silent(const struct alqi_cli_target *t)
 
 /* -1 to go on. */
 static int
-target_check(const struct alqi_cli_target *t)
+target_check(const struct alqi_cli_control_target *t)
 {
     uid_t uid;
 
@@ -140,7 +140,7 @@ target_check(const struct alqi_cli_target *t)
 /* The socket's address: by the name that was given, else by the process's
  * number. A leading '@' stands for the zero byte of an abstract name. */
 static bool
-address_make(const struct alqi_cli_target *t, struct sockaddr_un *a,
+address_make(const struct alqi_cli_control_target *t, struct sockaddr_un *a,
              socklen_t *n)
 {
     size_t bytes;
@@ -168,7 +168,7 @@ address_make(const struct alqi_cli_target *t, struct sockaddr_un *a,
 /* The listener is the process itself, or of a user that is trusted as much.
  * False: said. */
 static bool
-peer_check(const struct alqi_cli_target *t, int fd)
+peer_check(const struct alqi_cli_control_target *t, int fd)
 {
     struct ucred peer;
     socklen_t n = sizeof peer;
@@ -216,7 +216,8 @@ exchange(int fd, const char *request, int answer_ms, char *reply)
 
 /* -1 with a reply, -2 to try again, or the exit status. */
 static int
-attempt(const struct alqi_cli_target *t, const char *request, char *reply)
+attempt(const struct alqi_cli_control_target *t, const char *request,
+        char *reply)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un address;
@@ -240,9 +241,10 @@ attempt(const struct alqi_cli_target *t, const char *request, char *reply)
 /* -1 with a reply, -2 to try again, or the exit status. malloc's socket; if
  * there is none, the managed heap's. */
 static int
-attempt_any(const struct alqi_cli_target *t, const char *request, char *reply)
+attempt_any(const struct alqi_cli_control_target *t, const char *request,
+            char *reply)
 {
-    struct alqi_cli_target heap = *t;
+    struct alqi_cli_control_target heap = *t;
     int rc = attempt(t, request, reply);
 
     if (rc != -2 || t->pid == 0 || t->control != NULL || t->is_heap)
@@ -253,7 +255,7 @@ attempt_any(const struct alqi_cli_target *t, const char *request, char *reply)
 
 /* An answer that is not "ok" says in "text" why it refuses. */
 int
-alqi_cli_ask(const struct alqi_cli_target *t, const char *request,
+alqi_cli_ask(const struct alqi_cli_control_target *t, const char *request,
              char reply[ALQI_CLI_REPLY_BYTES])
 {
     char text[ALQI_CLI_REPLY_BYTES];

@@ -21,7 +21,7 @@
 enum { PATH_BYTES = 4096 };
 
 struct control {
-    struct alqi_cli_target target;
+    struct alqi_cli_control_target target;
     /* samples per word; negative: not given */
     double rate;
     /* as the user means it; NULL: not given */
@@ -86,7 +86,7 @@ losses_print(const char *reply)
 
 /* The process's number, or the socket's name. */
 static void
-who_print(const struct alqi_cli_target *t)
+who_print(const struct alqi_cli_control_target *t)
 {
     if (t->pid != 0)
         printf("%d", (int)t->pid);
@@ -97,7 +97,7 @@ who_print(const struct alqi_cli_target *t)
 /* One line for people of such a reply. "starting" is a state of a process
  * that has not allocated since the request. */
 static void
-state_print(const struct alqi_cli_target *t, const char *reply)
+state_print(const struct alqi_cli_control_target *t, const char *reply)
 {
     char state[32] = "?", file[PATH_BYTES] = "", note[500] = "";
     double rate = alqi_side_get_real(reply, "rate");
@@ -149,7 +149,7 @@ output_put(const char *verb, const char *output, struct alqi_side_line *line)
 /* Makes the request's line; a path goes out whole, as the process has another
  * current folder. */
 int
-alqi_cli_command(const struct alqi_cli_target *t, const char *command,
+alqi_cli_command(const struct alqi_cli_control_target *t, const char *command,
                  double rate, const char *output,
                  char reply[ALQI_CLI_REPLY_BYTES])
 {

@@ -12,7 +12,7 @@ enum { ALQI_CLI_REPLY_BYTES = 16384 };
 /* Nothing answers, and nothing was said of it. */
 enum { ALQI_CLI_SILENT = -2 };
 
-struct alqi_cli_target {
+struct alqi_cli_control_target {
     const char *verb;    /* stands in front of messages */
     pid_t pid;           /* 0: not given                     */
     const char *control; /* the socket's name; NULL: by pid  */
@@ -46,17 +46,17 @@ bool alqi_cli_pid_take(void *pid, const char *verb, const char *value);
 
 /* Sends "command [key=value]..." (see wire/side.h) and leaves "ok key=..." in
  * reply.  -1 to go on, or the exit status; the reason is said. */
-int alqi_cli_ask(const struct alqi_cli_target *target, const char *request,
-                 char reply[ALQI_CLI_REPLY_BYTES]);
+int alqi_cli_ask(const struct alqi_cli_control_target *target,
+                 const char *request, char reply[ALQI_CLI_REPLY_BYTES]);
 
 /* The same of a command with what it may be given: rate 0 and output NULL are
  * not.  output is a path as the user means it. */
-int alqi_cli_command(const struct alqi_cli_target *target, const char *command,
-                     double rate, const char *output,
+int alqi_cli_command(const struct alqi_cli_control_target *target,
+                     const char *command, double rate, const char *output,
                      char reply[ALQI_CLI_REPLY_BYTES]);
 
 /* Why nothing answers, and what to do.  Returns the status to exit with. */
-int alqi_cli_say_silent(const struct alqi_cli_target *target);
+int alqi_cli_say_silent(const struct alqi_cli_control_target *target);
 
 /* Whether a file with `name` in its path is mapped there; *is_known is false
  * when the map may not be read. */
@@ -64,8 +64,8 @@ bool alqi_cli_has_mapped(pid_t pid, const char *name, bool *is_known);
 
 /* start, stop and status of a process that nobody prepared (started.c): the
  * status to exit with; SILENT: it is none, or there is nothing to stop. */
-int alqi_cli_started(const struct alqi_cli_target *target, const char *command,
-                     double rate, const char *output);
+int alqi_cli_started(const struct alqi_cli_control_target *target,
+                     const char *command, double rate, const char *output);
 
 /* The path of a file as its process has it may be another here (containers):
  * as it is reached, in path. */

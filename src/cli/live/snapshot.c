@@ -25,7 +25,7 @@
 #include "wire/side.h"
 
 struct snapshot {
-    struct alqi_cli_target target;
+    struct alqi_cli_control_target target;
     /* NULL: the default name */
     const char *output;
     bool is_forced;

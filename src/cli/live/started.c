@@ -64,13 +64,14 @@ output_make(const struct alqi_cli_attach_target *t, const char *asked,
 }
 
 static void
-told_print(const struct alqi_cli_target *t, const char *what, const char *file)
+told_print(const struct alqi_cli_control_target *t, const char *what,
+           const char *file)
 {
     printf("%d: %s %s\n", (int)t->pid, what, alqi_cli_shown(file).text);
 }
 
 static int
-start(const struct alqi_cli_target *t, struct alqi_cli_attach *attach,
+start(const struct alqi_cli_control_target *t, struct alqi_cli_attach *attach,
       double rate, const char *asked)
 {
     char output[2 * PATH_MAX];
@@ -94,7 +95,7 @@ start(const struct alqi_cli_target *t, struct alqi_cli_attach *attach,
 }
 
 static int
-stop(const struct alqi_cli_target *t, struct alqi_cli_attach *attach)
+stop(const struct alqi_cli_control_target *t, struct alqi_cli_attach *attach)
 {
     struct alqi_attach_told told;
 
@@ -114,7 +115,7 @@ stop(const struct alqi_cli_target *t, struct alqi_cli_attach *attach)
 
 /* Of the recording's header, which the process counts in as it samples. */
 static int
-status(const struct alqi_cli_target *t, struct alqi_cli_attach *attach)
+status(const struct alqi_cli_control_target *t, struct alqi_cli_attach *attach)
 {
     struct alqi_attach_told told;
     struct alqi_raw_header h;
@@ -145,7 +146,7 @@ status(const struct alqi_cli_target *t, struct alqi_cli_attach *attach)
 }
 
 int
-alqi_cli_started(const struct alqi_cli_target *t, const char *command,
+alqi_cli_started(const struct alqi_cli_control_target *t, const char *command,
                  double rate, const char *output)
 {
     bool is_start = strcmp(command, "start") == 0;

@@ -25,10 +25,10 @@ enum { ROWS_DEFAULT = 30, UNBOUNDED_US = 1 << 30 };
 
 struct command {
     struct alqi_cli_top top;
-    struct alqi_cli_target target; /* as it was asked for */
-    const char *file;              /* instead             */
-    bool is_batch, is_json;        /* is_json implies is_batch */
-    uint64_t n_pictures;           /* 0: until the process ends */
+    struct alqi_cli_control_target target; /* as it was asked for */
+    const char *file;                      /* instead             */
+    bool is_batch, is_json;                /* is_json implies is_batch */
+    uint64_t n_pictures;                   /* 0: until the process ends */
     bool has_n_pictures;
     uint64_t n_rows; /* 0: all */
     /* of printed tables; index in ALQI_CLI_COLOR_CHOICES */

@@ -41,7 +41,7 @@ struct alqi_cli_top_counts {
 };
 
 struct alqi_cli_top_part {
-    struct alqi_cli_target target;
+    struct alqi_cli_control_target target;
     pid_t pid;                /* 0: not known (a file of another machine) */
     bool is_heap;             /* the managed heap's */
     bool has_control;         /* it can be asked */
@@ -102,8 +102,8 @@ struct alqi_cli_top {
 /* What of a process can be watched, of those that the target is or has started;
  * nothing is said on failure but in part->trouble. */
 void alqi_cli_top_part_init(struct alqi_cli_top_part *part,
-                            const struct alqi_cli_target *target, pid_t pid,
-                            bool is_heap);
+                            const struct alqi_cli_control_target *target,
+                            pid_t pid, bool is_heap);
 /* The same of a file. */
 void alqi_cli_top_part_init_file(struct alqi_cli_top_part *part,
                                  const char *path);
@@ -164,7 +164,7 @@ struct alqi_cli_top_part *alqi_cli_top_part_add(struct alqi_cli_top *top);
 /* Adds the parts of a process; is_of_one_wanted: of no more than one. -1, or
  * the status to exit with, and the reason has been said. */
 int alqi_cli_top_watch(struct alqi_cli_top *top,
-                       const struct alqi_cli_target *target,
+                       const struct alqi_cli_control_target *target,
                        bool is_of_one_wanted);
 /* Frees the parts; a process that was attached to runs as before. */
 void alqi_cli_top_unwatch(struct alqi_cli_top *top);

@@ -182,7 +182,7 @@ has_part(const struct alqi_cli_top *top, const struct alqi_cli_top_found *f)
 static void
 list_open(struct alqi_cli_screen *s)
 {
-    static const struct alqi_cli_target by_pid = {.verb = "top"};
+    static const struct alqi_cli_control_target by_pid = {.verb = "top"};
     struct alqi_cli_top *top = s->top;
     struct alqi_cli_top_found *found;
     uint32_t n = alqi_cli_top_list(0, &found);

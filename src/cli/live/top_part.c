@@ -21,14 +21,14 @@ enum { ANSWER_MS = 2000, PASTS_A_WINDOW = ALQI_CLI_TOP_PASTS - 2 };
 /* Nothing is asked yet: top_part_ask() finds out what there is. */
 void
 alqi_cli_top_part_init(struct alqi_cli_top_part *p,
-                       const struct alqi_cli_target *target, pid_t pid,
+                       const struct alqi_cli_control_target *target, pid_t pid,
                        bool is_heap)
 {
     memset(p, 0, sizeof *p);
     p->pid = pid;
     p->is_heap = is_heap;
     p->has_control = true;
-    p->target = (struct alqi_cli_target){
+    p->target = (struct alqi_cli_control_target){
         .verb = target->verb,
         .pid = pid,
         .control = target->control,

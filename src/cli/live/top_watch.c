@@ -44,7 +44,8 @@ is_of_one(const struct alqi_cli_top_found *found, uint32_t n)
 /* The path of the process's recording, quietly. False: there is none, or it is
  * not to be found. */
 static bool
-recording_find(const struct alqi_cli_target *target, char *path, size_t n)
+recording_find(const struct alqi_cli_control_target *target, char *path,
+               size_t n)
 {
     char said[ALQI_CLI_TOP_TEXT_BYTES];
     int rc;
@@ -58,7 +59,8 @@ recording_find(const struct alqi_cli_target *target, char *path, size_t n)
 /* The process has no control socket. Its recording is followed if there is one,
  * or if one can be begun. -1, or the status to exit with. */
 static int
-part_find(struct alqi_cli_top *top, const struct alqi_cli_target *target)
+part_find(struct alqi_cli_top *top,
+          const struct alqi_cli_control_target *target)
 {
     struct alqi_cli_top_part *p = alqi_cli_top_part_add(top);
     struct alqi_cli_proc proc;
@@ -78,7 +80,8 @@ part_find(struct alqi_cli_top *top, const struct alqi_cli_target *target)
 
 int
 alqi_cli_top_watch(struct alqi_cli_top *top,
-                   const struct alqi_cli_target *target, bool is_of_one_wanted)
+                   const struct alqi_cli_control_target *target,
+                   bool is_of_one_wanted)
 {
     struct alqi_cli_top_found *found;
     uint32_t n;

@@ -20,7 +20,7 @@
 #include "stack/symbol_elf_names.h"
 #include "wire/code.h"
 
-enum { TEXT_MAX = 2048, TEXT_BLOCK_BYTES = 65536 };
+enum { TEXT_BLOCK_BYTES = 65536 };
 
 /* The frames of one location code: n of them from frames[first] on. */
 struct expansion {
@@ -44,8 +44,8 @@ struct alqi_cli_names {
     /* newest block of text bytes; each begins with the address of the one
      * before */
     char *block;
-    /* bytes of it in use */
-    size_t block_used;
+    /* bytes of it, and those in use */
+    size_t block_bytes, block_used;
     /* in order of first use; moves when it grows */
     struct expansion *expansions;
     uint32_t n_expansions;
@@ -71,31 +71,35 @@ text_hash(const char *text, size_t n)
     return alqi_base_mix(h);
 }
 
-/* Copies a text of n bytes into a block. The first bytes of a block hold the
- * address of the one before it. */
+/* Room for a text of n bytes in the newest block; a text that is longer than
+ * blocks are has a longer one. The first bytes of a block hold the address of
+ * the one before it. */
 static char *
-text_keep(struct alqi_cli_names *names, const char *text, size_t n)
+text_room(struct alqi_cli_names *names, size_t n)
 {
-    char *kept;
+    size_t least = sizeof names->block + n + 1;
+    char *block;
 
-    if (names->block == NULL || names->block_used + n + 1 > TEXT_BLOCK_BYTES) {
-        char *block = alqi_cli_realloc(NULL, TEXT_BLOCK_BYTES, 1);
-
+    if (names->block == NULL ||
+        names->block_used + n + 1 > names->block_bytes) {
+        names->block_bytes =
+            least > TEXT_BLOCK_BYTES ? least : TEXT_BLOCK_BYTES;
+        block = alqi_cli_realloc(NULL, names->block_bytes, 1);
         memcpy(block, &names->block, sizeof names->block);
         names->block = block;
         names->block_used = sizeof names->block;
     }
-    kept = names->block + names->block_used;
-    memcpy(kept, text, n + 1);
-    names->block_used += n + 1;
-    return kept;
+    return names->block + names->block_used;
 }
 
+/* A clean text is no longer than what it was made of, so it is whole. It is
+ * made where it stays if it is new. */
 uint32_t
 alqi_cli_names_intern(struct alqi_cli_names *names, const char *text)
 {
-    char clean[TEXT_MAX];
-    size_t n = alqi_cli_clean(clean, sizeof clean, text);
+    size_t most = strlen(text);
+    char *clean = text_room(names, most);
+    size_t n = alqi_cli_clean(clean, most + 1, text);
     uint64_t key = text_hash(clean, n), number;
 
     for (; alqi_base_map_get(&names->text_of_hash, key, &number); key++)
@@ -103,7 +107,8 @@ alqi_cli_names_intern(struct alqi_cli_names *names, const char *text)
             return (uint32_t)number;
     names->texts =
         alqi_cli_grow(names->texts, names->n_texts, sizeof *names->texts);
-    names->texts[names->n_texts] = text_keep(names, clean, n);
+    names->texts[names->n_texts] = clean;
+    names->block_used += n + 1;
     alqi_cli_map_put(&names->text_of_hash, key, names->n_texts);
     return names->n_texts++;
 }

@@ -133,6 +133,23 @@ body_take(char *bytes, size_t each, size_t n, void *arg)
     return all;
 }
 
+/* libcurl's progress function, about once a second: another value than 0 ends
+ * the request. */
+static int
+ends_look(void *arg, curl_off_t to, curl_off_t n, curl_off_t up, curl_off_t m)
+{
+    const sigset_t *ends = arg;
+    sigset_t pending;
+
+    (void)to;
+    (void)n;
+    (void)up;
+    (void)m;
+    sigpending(&pending);
+    sigandset(&pending, &pending, ends);
+    return !sigisemptyset(&pending);
+}
+
 /* Headers of one request, to be freed. An empty "Expect:" keeps libcurl from
  * waiting a second for "100 Continue" before a large body. */
 static struct curl_slist *
@@ -156,8 +173,8 @@ static bool
 is_broken(CURLcode code)
 {
     return code == CURLE_OPERATION_TIMEDOUT || code == CURLE_RECV_ERROR ||
-           code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE ||
-           code == CURLE_SEND_ERROR;
+           code == CURLE_ABORTED_BY_CALLBACK || code == CURLE_GOT_NOTHING ||
+           code == CURLE_PARTIAL_FILE || code == CURLE_SEND_ERROR;
 }
 
 /* A failed request fills a->error and a->is_broken; a request with an answer
@@ -183,6 +200,11 @@ alqi_cli_web_post(struct alqi_cli_web *web,
                    (curl_off_t)r->n_bytes);
     c->easy_setopt(web->handle, CURLOPT_WRITEFUNCTION, body_take);
     c->easy_setopt(web->handle, CURLOPT_WRITEDATA, (void *)a);
+    c->easy_setopt(web->handle, CURLOPT_FRESH_CONNECT, r->is_once ? 1L : 0L);
+    c->easy_setopt(web->handle, CURLOPT_NOPROGRESS, r->ends == NULL ? 1L : 0L);
+    c->easy_setopt(web->handle, CURLOPT_XFERINFOFUNCTION, ends_look);
+    c->easy_setopt(web->handle, CURLOPT_XFERINFODATA,
+                   (void *)(uintptr_t)r->ends);
     code = c->easy_perform(web->handle);
     c->slist_free_all(headers);
     if (code != CURLE_OK) {

@@ -6,6 +6,7 @@
 #ifndef ALQI_CLI_TOOL_WEB_H
 #define ALQI_CLI_TOOL_WEB_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +31,10 @@ struct alqi_cli_web_request {
     const char *type; /* Content-Type */
     const void *body; /* what is posted */
     size_t n_bytes;
+    const sigset_t *ends; /* blocked signals that end it; or NULL */
+    /* Never sent twice: libcurl sends once more what found a kept connection
+     * closed, be it that the server had read it. */
+    bool is_once;
 };
 
 enum { ALQI_CLI_WEB_TEXT_BYTES = 4096 };

@@ -306,7 +306,7 @@ first_look(struct alqi_cli_view_live *l)
 }
 
 int
-alqi_cli_view_live_open(const struct alqi_cli_target *target,
+alqi_cli_view_live_open(const struct alqi_cli_control_target *target,
                         struct alqi_view_set *set,
                         struct alqi_cli_view_live **live)
 {

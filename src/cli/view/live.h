@@ -11,7 +11,7 @@ struct alqi_cli_view_live;
 /* Finds what of the process can be watched, and enters what is recorded into
  * the set, which outlives this. -1 to go on with *live, or the exit status; the
  * reason has been said. */
-int alqi_cli_view_live_open(const struct alqi_cli_target *target,
+int alqi_cli_view_live_open(const struct alqi_cli_control_target *target,
                             struct alqi_view_set *set,
                             struct alqi_cli_view_live **live);
 /* After the set, which refers to its indexes; live may be NULL. */

@@ -25,7 +25,8 @@
 enum { IDLE_DEFAULT_S = 3600, PORT_FIRST = 20480, PORTS = 8192 };
 
 struct view {
-    struct alqi_cli_target target;   /* -p, --control: a process beside files */
+    struct alqi_cli_control_target
+        target;                      /* -p, --control: a process beside files */
     struct alqi_cli_view_live *live; /* NULL: none */
     /* port 0: any that is free; seconds, 0: never */
     uint64_t port, idle_s;

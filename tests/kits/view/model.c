@@ -299,7 +299,7 @@ ends_put(struct alqi_view_build *build, const struct model *m)
         if (!b->is_freed)
             alqi_view_build_left(build, i, own, b->stays, b->at_peak);
         if (b->life != own)
-            alqi_view_build_chain(build, i, b->life);
+            alqi_view_build_chain(build, i, 1, b->life);
     }
 }
 
@@ -393,6 +393,8 @@ model_filter_make(struct model *m, struct model_filter *f)
         f->n_notin = words_make(m, f->notin);
     if (model_draw(m, 4) == 0)
         f->n_hide = words_make(m, f->hide);
+    if (model_draw(m, 6) == 0)
+        f->n_site = words_make(m, f->site);
 }
 
 struct text {
@@ -476,6 +478,7 @@ model_filter_text(const struct model_filter *f, const char *prefix, char *out,
     word_put(&t, "in", f->in, f->n_in);
     word_put(&t, "notin", f->notin, f->n_notin);
     word_put(&t, "hide", f->hide, f->n_hide);
+    word_put(&t, "site", f->site, f->n_site);
 }
 
 /* ---- who passes ---------------------------------------------------------- */
@@ -565,6 +568,9 @@ model_passes(const struct model *m, const struct model_filter *f,
             return false;
     for (uint32_t i = 0; i < f->n_notin; i++)
         if (is_on_stack(m, b.stack, f->notin[i]))
+            return false;
+    for (uint32_t i = 0; i < f->n_site; i++)
+        if (!is_match(f->site[i], model_site(m, f, b.stack).function))
             return false;
     if (f->live.is_there &&
         (b.born > f->live.most ||

@@ -67,7 +67,8 @@ struct model_filter {
     unsigned heap;
     uint32_t threads[3], n_threads, domains[3], n_domains;
     const char *in[MODEL_WORDS], *notin[MODEL_WORDS], *hide[MODEL_WORDS];
-    uint32_t n_in, n_notin, n_hide;
+    const char *site[MODEL_WORDS];
+    uint32_t n_in, n_notin, n_hide, n_site;
 };
 
 struct model_sum {
