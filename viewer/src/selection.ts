@@ -20,7 +20,7 @@ export const picked = store<Picked | undefined>(undefined);
 
 export const pick = (p: Picked | undefined) => picked.set(p);
 
-const added = (key: string, value: string) => {
+export const added = (key: string, value: string) => {
     const values = all(now(), key);
     return values.includes(value) ? values : [...values, value];
 };
