@@ -186,6 +186,7 @@ alqi_view_timeline(struct alqi_view_ask *ask)
     alqi_view_json_key_text(ask->out, "draw", draws[c.draw]);
     alqi_view_json_key_text(ask->out, "stack", divides[c.bands.divide]);
     alqi_view_json_key_int(ask->out, "step_us", (int64_t)c.steps.step_us);
+    alqi_view_json_key_int(ask->out, "end_us", (int64_t)ask->x->meta->end_us);
     if (!put_lines(ask, &c, c.draw, false) ||
         (c.draw == ALQI_VIEW_DRAW_TEMPORARY &&
          !put_lines(ask, &c, ALQI_VIEW_DRAW_ALLOCATED, true)))

@@ -117,7 +117,7 @@ test("the time line draws what the address says, and bands filter", async () => 
         assert.equal(hash(page), "#view=sites" +
             (draw === "bytes" ? "" : `&draw=${draw}`));
         await page.locator("#timeline").focus();
-        await page.keyboard.press("End");
+        await page.keyboard.press("PageDown");
         const said = page.locator(".timeline .legend .at").first();
         await said.filter({ hasText: unit }).waitFor();
     }
@@ -509,6 +509,10 @@ test("page, report and exported page agree on what a filter's text means",
         assert.deepEqual(engine("sites", q), await (await fetch(
             `${server.url}api/sites?${q}`)).json());
     }
+    for (const q of ["stack=function", "draw=blocks&stack=thread&size=..99",
+                     "draw=temporary&stack=module&live=peak"])
+        assert.deepEqual(engine("timeline", q), await (await fetch(
+            `${server.url}api/timeline?${q}`)).json());
     assert.equal(await total("in=typecore"), await total("in=Typecore"));
     assert.equal(await total("in=TYPECORE"), 0);
     assert.ok(sums.size > 3);

@@ -103,6 +103,7 @@ export interface Timeline {
     draw: Draw;
     stack: Stack;
     step_us: number;
+    end_us: number; /* of the trace: the last step may be shorter */
     all: number[];
     part: number[];
     all_of?: number[]; /* what the temporary bytes are part of */

@@ -72,8 +72,13 @@ export interface Line {
 function drawn(t: Timeline, list: number[], of: number[] | undefined): Values {
     if (t.draw === "temporary")
         return list.map((x, i) => of?.[i] ? x / (of[i] as number) : null);
-    const per = wordOf(t.draw) === "live" ? 1 : 1e6 / t.step_us;
-    return list.map((x) => x * per);
+    if (wordOf(t.draw) === "live") return list;
+    /* The last step goes to the trace's end, and is left out if that is near:
+     * a block born there would be a rate without bounds. */
+    const last = list.length - 1;
+    const rest_us = last > 0 ? t.end_us - last * t.step_us : t.step_us;
+    return list.map((x, i) => i < last ? x * 1e6 / t.step_us
+        : 2 * rest_us >= t.step_us ? x * 1e6 / rest_us : null);
 }
 
 export const allValues = (t: Timeline) => drawn(t, t.all, t.all_of);
