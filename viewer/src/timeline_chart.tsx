@@ -50,8 +50,8 @@ const narrow = matchMedia("(max-width: 560px)");
 
 const At = (props: { draw: Draw; line: Line; at: number | null }) => {
     const { line, at } = props;
-    const v = at === null ? undefined
-        : line.values[Math.min(at, line.values.length - 1)];
+    const n = line.values.length;
+    const v = at === null ? undefined : line.values[at === n ? n - 1 : at];
     return <span class="at">{v === undefined || v === null ? ""
         : drawnText(props.draw, v)}</span>;
 };
@@ -123,9 +123,10 @@ export function Chart(props: ChartProps) {
         props.onRange(meaning, { from: whole(from), to: whole(to) });
     const onMoment = (us: number) => props.onMoment(whole(us));
     const n = Math.max(...lines.map((l) => l.values.length));
-    const over = spot && at !== null ? bandAt(lines, at, spot.value)
-        : undefined;
-    const said = at === null ? "" : momentText(at * step_us, step_us);
+    const under = Math.floor((spot?.us ?? 0) / step_us);
+    const over = spot && bandAt(lines, under, spot.value);
+    const momentOf = (step: number) => momentText(step * step_us, step_us);
+    const said = at === null ? "" : momentOf(at);
     const onKey = (e: TargetedKeyboardEvent<HTMLDivElement>) => {
         if (e.ctrlKey || e.metaKey || e.altKey) return;
         const now = keys ?? { at: 0, from: 0 };
@@ -187,9 +188,9 @@ export function Chart(props: ChartProps) {
         </div>
         {bands.length > 0 && <Bands draw={draw} lines={bands} at={at}
             over={over} />}
-        {over && spot && at !== null && <Tip x={spot.x} y={spot.y} lines={[
-            over.name, drawnText(draw, over.values[at] ?? 0) + " " +
-                wordOf(draw), "at " + said]} />}
+        {over && spot && <Tip x={spot.x} y={spot.y} lines={[
+            over.name, drawnText(draw, over.values[under] ?? 0) + " " +
+                wordOf(draw), "at " + momentOf(under)]} />}
         <p class="hidden" aria-live="polite">{at === null ? ""
             : `${said}: ` + others.map((line) => `${line.name} ` +
                 drawnText(draw, line.values[at] ?? 0)).join(", ")}</p>

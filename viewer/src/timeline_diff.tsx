@@ -3,7 +3,7 @@
  *
  * A range is chosen for both sides. */
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { Timeline, TraceInfo } from "./answers";
 import { query, useAnswer } from "./ask";
 import { Waiting, fileOf } from "./parts";
@@ -27,17 +27,19 @@ export function DiffTimeline(props: { params: Params; side: Params;
     const b = useAnswer<Timeline>("timeline",
                                   query(filterOf(props.side), how));
     const spans = useMemo(() => spansOf(params, trace), [params, trace]);
+    /* The last two that are of one figure, and of one step. */
+    const both = useRef<[Timeline, Timeline] | undefined>(undefined);
+    if (a.answer && b.answer && a.answer.draw === b.answer.draw &&
+        a.answer.step_us === b.answer.step_us)
+        both.current = [a.answer, b.answer];
+    const [of_a, of_b] = both.current ?? [];
     const lines = useMemo((): Line[] => [
         { name: `A, ${fileOf(trace.name)}`, ink: "--accent",
-          fill: "--area-part", values: a.answer ? partValues(a.answer) : [] },
+          fill: "--area-part", values: of_a ? partValues(of_a) : [] },
         { name: `B, ${fileOf(other.name)}`, ink: "--line-rss",
-          values: b.answer ? partValues(b.answer) : [] },
-    ], [a.answer, b.answer, trace, other]);
-    /* Both are of one figure, and of one step. */
-    const isOne = a.answer?.draw === b.answer?.draw &&
-        a.answer?.step_us === b.answer?.step_us;
-    return <Waiting asked={{ answer: isOne ? a.answer : undefined,
-                             error: a.error ?? b.error,
+          values: of_b ? partValues(of_b) : [] },
+    ], [of_a, of_b, trace, other]);
+    return <Waiting asked={{ answer: of_a, error: a.error ?? b.error,
                              isWaiting: a.isWaiting || b.isWaiting }}>
         {(t) => <Chart id="timeline-both" draw={t.draw} lines={lines}
             step_us={t.step_us} end_us={end_us} spans={spans} high={HIGH}

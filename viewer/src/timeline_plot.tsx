@@ -54,6 +54,7 @@ function paintSpans(u: uPlot, spans: Span[]) {
 
 /* Where a pointer is: on which value, and where in the window. */
 export interface Spot {
+    us: number;
     value: number;
     x: number;
     y: number;
@@ -115,7 +116,7 @@ function hooks(spans: () => Span[], h: Handlers): uPlot.Hooks.Arrays {
                 down = e.clientX;
             });
             u.over.addEventListener("mousemove", (e) => h.onSpot({
-                value: under(u, e).value, x: e.clientX, y: e.clientY }));
+                ...under(u, e), x: e.clientX, y: e.clientY }));
             u.over.addEventListener("mouseleave", () => h.onSpot(undefined));
             u.over.addEventListener("click", (e) => {
                 if (Math.abs(e.clientX - down) >= 4) return;
