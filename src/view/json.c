@@ -142,12 +142,18 @@ alqi_view_json_int(struct alqi_view_json *j, int64_t value)
     put_word(j, text);
 }
 
-void
-alqi_view_json_whole(struct alqi_view_json *j, double value)
+int64_t
+alqi_view_json_rounded(double value)
 {
     if (!(fabs(value) < WHOLE_MOST))
         value = value < 0 ? -WHOLE_MOST : WHOLE_MOST;
-    alqi_view_json_int(j, llround(value));
+    return llround(value);
+}
+
+void
+alqi_view_json_whole(struct alqi_view_json *j, double value)
+{
+    alqi_view_json_int(j, alqi_view_json_rounded(value));
 }
 
 void

@@ -25,7 +25,9 @@ void alqi_view_json_close(struct alqi_view_json *json, char bracket);
 void alqi_view_json_key(struct alqi_view_json *json, const char *key);
 void alqi_view_json_text(struct alqi_view_json *json, const char *text);
 void alqi_view_json_int(struct alqi_view_json *json, int64_t value);
-/* Writes the nearest whole number, halves away from zero, clamped to 9e18. */
+/* The nearest whole number, halves away from zero, clamped to 9e18. */
+int64_t alqi_view_json_rounded(double value);
+/* Writes that. */
 void alqi_view_json_whole(struct alqi_view_json *json, double value);
 /* Writes a number with all its digits; null if it is not finite. */
 void alqi_view_json_real(struct alqi_view_json *json, double value);

@@ -152,6 +152,45 @@ timeline_is_right(const struct model_filter *f)
     json_decref(answer);
 }
 
+/* The parts of a line, a key for each stack, add up to it before anything is
+ * rounded: so a process that ended has taken what it had of each. */
+static void
+parts_add_up(const struct model_filter *f, enum alqi_view_draw draw)
+{
+    struct alqi_view_trace *t = &set->traces[0];
+    struct alqi_view_keys keys = {.column = ALQI_VIEW_STACK,
+                                  .n_numbers = t->index.n_stacks,
+                                  .n = t->index.n_stacks};
+    struct alqi_view_parts parts = {.keys = &keys};
+    struct alqi_view_levels levels = {
+        .n = 37, .step_us = t->index.meta->end_us / 37 + 1};
+    struct alqi_view_query query = {0};
+    struct alqi_view_filter filter;
+    char words[2000];
+
+    model_filter_text(f, "", words, sizeof words);
+    assert_true(alqi_view_query_parse(&query, words));
+    assert_true(alqi_view_filter_take(&filter, &query, "", 1));
+    keys.of = calloc(keys.n_numbers + 1, sizeof *keys.of);
+    parts.values = calloc((size_t)keys.n * levels.n, sizeof *parts.values);
+    assert_true(keys.of != NULL && parts.values != NULL);
+    for (uint32_t i = 0; i < keys.n_numbers; i++)
+        keys.of[i] = i;
+    assert_true(alqi_view_levels_make(
+        &levels, &t->index, alqi_view_scan_of(t, &filter), draw, &parts));
+    for (uint32_t i = 0; i < levels.n; i++) {
+        double sum = 0;
+
+        for (uint32_t k = 0; k < keys.n; k++)
+            sum += parts.values[(size_t)i * keys.n + k];
+        near(sum, levels.values[i], "parts");
+    }
+    free(levels.values);
+    free(parts.values);
+    free(keys.of);
+    alqi_view_query_free(&query);
+}
+
 static void
 sites_are_right(const struct model_filter *f, bool by_line)
 {
@@ -661,6 +700,7 @@ all_are_right(const struct model_filter *f)
     uint32_t n = (uint32_t)model_draw(&model, 3);
 
     timeline_is_right(f);
+    parts_add_up(f, (enum alqi_view_draw)model_draw(&model, ALQI_VIEW_N_DRAWS));
     sites_are_right(f, model_draw(&model, 2) == 0);
     tree_is_right(f, fragment, n, false);
     tree_is_right(f, fragment, n, true);

@@ -31,7 +31,8 @@ trace_close(struct alqi_view_trace *t)
         alqi_view_scan_free(&t->scans[k]);
     for (int k = 0; k < ALQI_VIEW_SHAPES_KEPT; k++)
         alqi_view_shape_free(&t->shapes[k]);
-    free(t->levels.bytes);
+    for (int k = 0; k < ALQI_VIEW_N_DRAWS; k++)
+        free(t->levels[k].values);
     alqi_view_index_close(&t->index);
 }
 

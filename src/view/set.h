@@ -4,6 +4,7 @@
 
 #include "view/filter.h"
 #include "view/index.h"
+#include "view/levels.h"
 #include "view/scan.h"
 #include "view/shape.h"
 
@@ -19,15 +20,6 @@ enum {
 typedef int alqi_view_lines_fn(void *arg, const char *path, uint64_t from,
                                const char **lines, int n);
 
-/* The greatest live bytes in each of n steps of time. */
-struct alqi_view_levels {
-    /* by step; NULL: none */
-    double *bytes;
-    uint32_t n;
-    /* length of a step */
-    uint64_t step_us;
-};
-
 /* A trace with what answers keep of it. */
 struct alqi_view_trace {
     struct alqi_view_index index;
@@ -40,8 +32,8 @@ struct alqi_view_trace {
     uint64_t shape_used[ALQI_VIEW_SHAPES_KEPT];
     /* questions for scans and shapes so far */
     uint64_t n_asked;
-    /* of all rows, as they were made last */
-    struct alqi_view_levels levels;
+    /* lines of all rows, each as it was made last */
+    struct alqi_view_levels levels[ALQI_VIEW_N_DRAWS];
 };
 
 struct alqi_view_set {

@@ -1,5 +1,7 @@
 """The viewer's answers: beside an opinion from the script's columns, beside
 the report of the same blocks, and beside the real tools."""
+import collections
+import itertools
 import os
 import random
 import re
@@ -18,6 +20,11 @@ MADE = (
     dict(events=4000, stacks=50, functions=30, exact=1, ns=10, seed=4),
     dict(events=3000, stacks=50, functions=30, odd=1, ns=5000, seed=5),
 )
+LINES = itertools.cycle(itertools.product(
+    ("bytes", "blocks", "allocated", "allocations", "temporary"),
+    ("function", "none", "thread", "module")))
+WRAPPERS = ("malloc",)
+NO_STACK = ("[no stack]", "")
 PRESETS = {
     "peak": dict(live="peak"),
     "live": dict(live="end"),
@@ -80,6 +87,13 @@ def filters(opinion, seed, n):
         yield f
 
 
+def site_of(row):
+    """Name and file of the innermost frame that is no allocation wrapper; the
+    trace's word for no stack."""
+    frames = [f for f in row.stack if f[0] not in WRAPPERS]
+    return frames[-1][:2] if frames else NO_STACK
+
+
 class Answers(view.Case):
     def check_filter(self, server, opinion, f):
         query = view.query(**f)
@@ -94,6 +108,80 @@ class Answers(view.Case):
                          + sites["rest"]["sum"]["n"], wanted["n"], query)
         self.check_functions(server, opinion, query, rows, f)
         self.check_tree(server, opinion, query, rows, f)
+        self.check_line(server, opinion, query, f, *next(LINES))
+
+    def check_line(self, server, opinion, query, f, draw, stack):
+        """Its bands, by a count of the events; they add up to the line."""
+        n_most = 23
+        got = server.ask("timeline", "&".join(filter(None, (
+            query, "n=%d&draw=%s&stack=%s" % (n_most, draw, stack)))))
+        self.assertEqual((got["draw"], got["stack"]), (draw, stack))
+        what, n, step_us = (query, draw, stack), len(got["part"]), got["step_us"]
+        self.assertLessEqual(n, n_most)
+        self.assertGreater(n * step_us, opinion.end)
+
+        def key(row):
+            return {"function": site_of(row), "thread": row.thread,
+                    "module": None}.get(stack)
+
+        def line(f, draw):
+            by = "blocks" if draw in ("blocks", "allocations") else "bytes"
+            if draw in ("bytes", "blocks"):
+                return opinion.levels(f, by, step_us, n, key)
+            return opinion.births(f, by, step_us, n, key, draw == "temporary")
+
+        def same(values, steps):
+            self.assertEqual(len(values), n, what)
+            for value, (total, _) in zip(values, steps):
+                self.near(value, total, what)
+
+        steps = line(f, draw)
+        same(got["part"], steps)
+        same(got["all"], line({}, draw))
+        if draw == "temporary":
+            same(got["part_of"], line(f, "allocated"))
+            same(got["all_of"], line({}, "allocated"))
+        if draw in ("allocated", "allocations"):
+            total = got["total"]["bytes" if draw == "allocated" else "blocks"]
+            self.assertLessEqual(abs(sum(got["part"]) - total), 1 + n / 2, what)
+        if stack == "none":
+            self.assertNotIn("bands", got)
+            return
+        self.check_bands(got, steps, stack, what)
+
+    def check_bands(self, got, steps, stack, what):
+        bands = got["bands"]
+        for i, value in enumerate(got["part"]):
+            self.assertEqual(sum(b["values"][i] for b in bands), value, what)
+            self.assertTrue(all(b["values"][i] >= 0 for b in bands), what)
+        named = [b for b in bands if "others" not in b]
+        self.assertLessEqual(len(named), 10)
+        if len(named) < len(bands):
+            self.assertEqual((len(named), bands.index(named[-1])), (10, 9))
+        area = [sum(b["values"]) for b in named]
+        for a, b in zip(area, area[1:]):
+            self.assertGreaterEqual(a + len(steps), b, what)
+        if stack == "module":
+            self.assertEqual(len({b["module"] for b in named}), len(named))
+            return
+        # Functions of two modules may have one name.
+        labels = [view.in_script(got["functions"][b["function"]])
+                  if stack == "function" else b["thread"] for b in named]
+        for i, (_, moments) in enumerate(steps):
+            mine = collections.Counter()
+            for label, b in zip(labels, named):
+                mine[label] += b["values"][i]
+            self.assertTrue(any(
+                all(abs(mine[label] - keys.get(label, 0)) <= 2 + 1e-9 * mine[label]
+                    for label in mine) for keys in moments), (what, i))
+        if len(moments) == 1 and len(named) < len(bands) and \
+                all(len(m) == 1 for _, m in steps):
+            sums = collections.Counter()
+            for _, (keys,) in steps:
+                sums.update(keys)
+            self.assertLessEqual(
+                max(v for k, v in sums.items() if k not in labels),
+                min(sums[k] for k in labels) * (1 + 1e-9) + 1e-3, what)
 
     def check_functions(self, server, opinion, query, rows, filter_):
         got = server.ask("functions", query)

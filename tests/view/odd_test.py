@@ -6,7 +6,9 @@ import struct
 import view
 from view import common
 
-ANSWERS = ("info", "timeline", "tree", "tree?dir=up", "tree?min=0",
+ANSWERS = ("info", "timeline", "timeline?n=2000&stack=function",
+           "timeline?draw=temporary&stack=module&step=1000000",
+           "tree", "tree?dir=up", "tree?min=0",
            "tree?min=0&dir=up", "sites", "sites?limit=100000",
            "sites?group=line&limit=100000", "sites?group=file",
            "sites?group=module", "functions?limit=100000", "hot?limit=100",
@@ -40,6 +42,10 @@ class Odd(view.Case):
             if "total" in answer and "peak" not in text and \
                     "size" not in text.split("?")[-1]:
                 self.assertEqual(answer["total"], total, text)
+            for i, value in enumerate(answer["part"]
+                                      if "bands" in answer else ()):
+                self.assertEqual(sum(b["values"][i] for b in answer["bands"]),
+                                 value, text)
             if text.startswith("sites"):
                 self.assertEqual(sum(r["sum"]["n"] for r in answer["rows"])
                                  + answer["rest"]["sum"]["n"], total["n"],

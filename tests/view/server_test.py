@@ -98,6 +98,10 @@ class Serving(view.Case):
                 ("function?id=99999", "id=99999: a whole number from 0 to"),
                 ("samples?offset=99999", "offset=99999: a whole number"),
                 ("timeline?n=0", "n=0: a whole number"),
+                ("timeline?step=0", "step=0: a whole number from "),
+                ("timeline?step=1000000&n=9", "n: no such key"),
+                ("timeline?draw=x", "draw=x: one of: bytes blocks allocated"),
+                ("timeline?stack=x", "stack=x: one of: none function thread"),
                 ("diff?b.live=x", "b.live=x: write a range")):
             status, _, body = server.get("api/" + query)
             self.assertEqual(status, 400, query)

@@ -120,9 +120,13 @@ class Opinion(common.Opinion):
         promoted, moved, alive, domains = {}, {}, {}, []
         threads = {}
         last_free, n = None, 0
+        self.events = []  # (us, kind, row) as in the file
         for line in script.split("\n")[1:-1]:
             (time, event, ident, _, _, _, domain, thread, _, more) = \
                 line.split("\t")
+            if event in ("alloc", "free", "promote"):
+                self.events.append((int(time), event,
+                                    n if event == "alloc" else alive[ident]))
             if event == "alloc":
                 alive[ident] = n
                 domains.append(int(domain))
@@ -236,6 +240,67 @@ class Opinion(common.Opinion):
             not any(map(named, f.get("notin", []))) and \
             all(named(text, 1) for text in f.get("infile", [])) and \
             not any(named(text, 1) for text in f.get("notinfile", []))
+
+    def weight(self, row, f, by):
+        """What the row stands for, in bytes or blocks."""
+        p, n, of = row.p, 1, 1
+        if f.get("live") == "peak":
+            p, of = common.colour_chance(p), common.COLOURS
+            n = len(self.span(row, self.heaps(f))[3])
+        return n * (row.size if by == "bytes" else 1) / p / of
+
+    def levels(self, f, by, step_us, n, key):
+        """For each step: the greatest level of what is live, and what each key
+        had at each moment of that level."""
+        heaps = self.heaps(f)
+        passes = [self.passes(r, f) for r in self.rows]
+        now, level, steps = collections.Counter(), 0.0, []
+
+        def enter(step):
+            if level > steps[step][0] * (1 + 1e-9) + 1e-6:
+                steps[step] = (level, [])
+            if level >= steps[step][0] * (1 - 1e-9) - 1e-6:
+                steps[step][1].append(dict(now))
+
+        def seek(step):
+            while len(steps) <= step:
+                steps.append((level, [dict(now)]))
+
+        for us, kind, i in self.events:
+            row, sign = self.rows[i], 1 if kind == "alloc" else -1
+            is_young = row.source == "minor"
+            if kind == "alloc" and is_young and "minor" not in heaps or \
+                    kind == "free" and is_young and \
+                    row.promoted is not None and "major" not in heaps:
+                continue
+            if kind == "promote":
+                if not is_young or ("minor" in heaps) == ("major" in heaps):
+                    continue
+                sign = 1 if "major" in heaps else -1
+            if not passes[i]:
+                continue
+            seek(min(us // step_us, n - 1))
+            value = (row.size if by == "bytes" else 1) / row.p
+            level += sign * value
+            now[key(row)] += sign * value
+            enter(min(us // step_us, n - 1))
+        seek(n - 1)
+        return steps
+
+    def births(self, f, by, step_us, n, key, is_temporary=False):
+        """For each step: the sum of what was allocated in it, and its keys."""
+        steps = [[0.0, collections.Counter()] for _ in range(n)]
+        for row in self.rows:
+            if not self.passes(row, f):
+                continue
+            born, end, life, _ = self.span(row, self.heaps(f))
+            if is_temporary and (end is None or life >= 1000):
+                continue
+            step = steps[min(born // step_us, n - 1)]
+            value = self.weight(row, f, by)
+            step[0] += value
+            step[1][key(row)] += value
+        return [(total, [keys]) for total, keys in steps]
 
     def total(self, f, rows=None):
         out = dict.fromkeys(("bytes", "bytes_se", "blocks", "blocks_se", "n",

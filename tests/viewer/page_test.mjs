@@ -102,6 +102,101 @@ test("a drag on the time line filters, and so do its meanings", async () => {
     await done();
 });
 
+test("the time line draws what the address says, and bands filter", async () => {
+    const { page, done } = await at("#view=sites");
+    const choose = async (label, option) => {
+        await page.getByLabel(label, { exact: true }).selectOption(option);
+        await settled(page);
+    };
+    const bands = page.locator(".bands li");
+    assert.equal(await bands.count(), 0);
+    for (const [draw, unit] of [["blocks", /^[\d.]+[kM]?$/], ["allocated", /B\/s$/],
+                                ["allocations", /\d[kM]?\/s$/],
+                                ["temporary", /%$/], ["bytes", /B$/]]) {
+        await choose("Time line of", draw);
+        assert.equal(hash(page), "#view=sites" +
+            (draw === "bytes" ? "" : `&draw=${draw}`));
+        await page.locator("#timeline").focus();
+        await page.keyboard.press("PageDown");
+        const said = page.locator(".timeline .legend .at").first();
+        await said.filter({ hasText: unit }).waitFor();
+    }
+    await choose("Stacked", "function");
+    assert.equal(hash(page), "#view=sites&stack=function");
+    const t = await page.evaluate(() => fetch("api/timeline?stack=function")
+        .then((r) => r.json()));
+    assert.equal(await bands.count(), t.bands.length);
+    assert.equal(await bands.last().locator("button").count(), 0);
+    assert.match(await bands.last().innerText(), /^\d+ others/);
+
+    /* On the picture the band at the ground is the first. */
+    const name = t.functions[t.bands[0].function].name;
+    const box = await page.locator(".u-over").boundingBox();
+    const step = t.bands[0].values.reduce((best, v, i, list) =>
+        v / t.part[i] > list[best] / t.part[best] ? i : best, 1);
+    const spot = [box.x + box.width * (step + 0.5) / t.part.length,
+                  box.y + box.height - 2];
+    await page.mouse.move(...spot);
+    const tip = await page.locator(".tip div").allInnerTexts();
+    assert.equal(tip[0], name);
+    assert.match(tip[1], /^[\d.]+ [KM]iB live$/);
+    assert.match(await page.locator(".bands .here").innerText(),
+                 new RegExp("^" + name));
+    await page.mouse.click(...spot);
+    await settled(page);
+    const filtered = `#view=sites&in==${name}&stack=function`;
+    assert.equal(hash(page), filtered);
+    assert.match(await page.locator(".picked-bar").innerText(),
+                 new RegExp("^" + name));
+
+    /* A band of the legend is a switch. */
+    const first = bands.first().getByRole("button");
+    assert.equal(await first.getAttribute("aria-pressed"), "true");
+    await first.click();
+    await settled(page);
+    assert.equal(hash(page), "#view=sites&stack=function");
+    for (const [stack, key] of [["module", /&inmodule==/],
+                                ["thread", /&thread=\d/]]) {
+        await choose("Stacked", stack);
+        await bands.first().getByRole("button").click();
+        await settled(page);
+        assert.match(hash(page), key);
+        await bands.first().getByRole("button").click();
+        await settled(page);
+        assert.equal(hash(page), `#view=sites&stack=${stack}`);
+    }
+    await page.evaluate(axeSource());
+    assert.deepEqual(await faults(page), []);
+    await done();
+
+    /* On a phone the legend is folded, and nothing is wider than the page. */
+    const phone = await at("#view=sites&top=full&stack=function",
+                           { viewport: { width: 360, height: 800 } });
+    assert.equal(await phone.page.locator(".bands li").first().isVisible(),
+                 false);
+    assert.equal(await phone.page.evaluate(() =>
+        document.documentElement.scrollWidth), 360);
+    await phone.page.locator(".bands summary").click();
+    await phone.page.locator(".bands li").first().waitFor();
+    await phone.done();
+});
+
+test("both sides of a comparison are one time line", async () => {
+    const { page, done } = await at("#view=diff&top=line&b.t=1&as=time");
+    const names = await page.locator(".timeline .legend li").allInnerTexts();
+    assert.match(names[0], /^A, upstream-ocamlopt/);
+    assert.match(names[1], /^B, wordcount/);
+    const box = await page.locator(".u-over").boundingBox();
+    await page.mouse.move(box.x + 40, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 90, box.y + 20, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForFunction(() => location.hash.includes("b.alloc"));
+    const range = /&alloc=([\d.]+)&b.t=1&b.alloc=([\d.]+)/.exec(hash(page));
+    assert.equal(range[1], range[2], hash(page));
+    await done();
+});
+
 test("every field of the filter", async () => {
     const { page, done } = await at("#view=sites");
     await page.getByRole("button", { name: "Filter…" }).click();
@@ -414,6 +509,10 @@ test("page, report and exported page agree on what a filter's text means",
         assert.deepEqual(engine("sites", q), await (await fetch(
             `${server.url}api/sites?${q}`)).json());
     }
+    for (const q of ["stack=function", "draw=blocks&stack=thread&size=..99",
+                     "draw=temporary&stack=module&live=peak"])
+        assert.deepEqual(engine("timeline", q), await (await fetch(
+            `${server.url}api/timeline?${q}`)).json());
     assert.equal(await total("in=typecore"), await total("in=Typecore"));
     assert.equal(await total("in=TYPECORE"), 0);
     assert.ok(sums.size > 3);

@@ -1,5 +1,7 @@
 /* answers.ts -- what the engine answers: doc/design/view.md is the contract */
 
+import type { Draw, Stack } from "./timeline_lines";
+
 export interface Sum {
     bytes: number;
     bytes_se: number;
@@ -88,10 +90,26 @@ export interface Live {
     parts: LivePart[]; /* none: no process is watched */
 }
 
+/* A part of a line: what it is, and what it has in each step. */
+export interface Band {
+    function?: number;
+    thread?: number; /* its index */
+    module?: string;
+    others?: number; /* so many that are no band of their own */
+    values: number[];
+}
+
 export interface Timeline {
+    draw: Draw;
+    stack: Stack;
     step_us: number;
+    end_us: number; /* of the trace: the last step may be shorter */
     all: number[];
     part: number[];
+    all_of?: number[]; /* what the temporary bytes are part of */
+    part_of?: number[];
+    bands?: Band[]; /* add up to `part` */
+    functions?: Func[];
     rss: (number | null)[];
     peak_us: number;
     peak_last_us: number; /* of its moments */

@@ -79,6 +79,15 @@ function byFunction(theme: Theme) {
     };
 }
 
+/* Bands of the time line: neighbours differ in every kind of colour vision, and
+ * each differs from the ground. The last is for the others. */
+export const BANDS: Record<Theme, readonly string[]> = {
+    light: ["#9981ee", "#9314b5", "#552631", "#62e31e", "#5b78b0", "#db933b",
+            "#82b5cb", "#e01b21", "#363069", "#42a28a", "#c8ccd0"],
+    dark: ["#2a48df", "#df763e", "#f3edaf", "#cc8db5", "#b02a14", "#aeb8f4",
+           "#731a94", "#9ff3f4", "#4484ea", "#d3c83b", "#565c61"],
+};
+
 /* How many standard errors apart the two sides are; 0 where nothing says. */
 export function zOf(delta: number, error: number): number {
     if (delta === 0) return 0;

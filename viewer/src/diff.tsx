@@ -18,6 +18,7 @@ import { Head, sortQuery, sortingOf } from "./sort";
 import type { Changes, Params } from "./state";
 import { FILTER_KEYS, all, filterOf, go, one, presets } from "./state";
 import { useTheme } from "./theme";
+import { DiffTimeline } from "./timeline_diff";
 
 const hasOther = (params: Params) =>
     [...params.keys()].some((k) => k.startsWith("b."));
@@ -35,13 +36,16 @@ const sameAs = (params: Params): Changes => Object.fromEntries(
     FILTER_KEYS.filter((k) => k !== "t" && k !== "by")
         .map((k) => ["b." + k, all(params, k)]));
 
+/* The second side's filter, with the keys of a first. */
+const sideOf = (params: Params): Params => new Map([...params]
+    .filter(([k]) => k.startsWith("b.")).map(([k, v]) => [k.slice(2), v]));
+
 function Sides(props: { params: Params; info: Info; trace: TraceInfo }) {
     const { params, info } = props;
     const [isOpen, open] = useState(false);
     const t = one(params, "b.t") ?? "0";
     const other = info.traces[Number(t)] ?? props.trace;
-    const side = new Map([...params].filter(([k]) => k.startsWith("b."))
-        .map(([k, v]) => [k.slice(2), v]));
+    const side = sideOf(params);
     return <dl class="sides">
         <dt><span class="side-a">A</span></dt>
         <dd><span class="dim">{fileOf(props.trace.name)}: </span>
@@ -164,6 +168,9 @@ function Table(props: { answer: Diff; params: Params; exact: boolean }) {
     </table></Region>;
 }
 
+const AS = [["table", "Table"], ["graph", "Flame graph"],
+            ["time", "Time line"]] as const;
+
 export function DiffView(props: { params: Params; info: Info;
                                   trace: TraceInfo }) {
     const { params, info } = props;
@@ -171,10 +178,10 @@ export function DiffView(props: { params: Params; info: Info;
     useEffect(() => {
         if (!isReady) go(atFirst(params, info), "replace");
     }, [isReady]);
-    const isGraph = one(params, "as") === "graph";
+    const as = AS.find(([a]) => a === one(params, "as"))?.[0] ?? "table";
     const q = one(params, "q") ?? "";
     const both = query(filterOf(params), filterOf(params, "b."));
-    const asked = useAnswer<Diff>("diff", isReady && !isGraph
+    const asked = useAnswer<Diff>("diff", isReady && as === "table"
         ? query(both, searchQuery(q), sortQuery(sortingOf(params, COLUMNS)))
         : null);
     const other = info.traces[Number(one(params, "b.t") ?? "0")];
@@ -183,11 +190,14 @@ export function DiffView(props: { params: Params; info: Info;
     return <section class="view fill">
         <Sides params={params} info={info} trace={props.trace} />
         <div class="tools">
-            <Choice label="Show as" value={isGraph ? "graph" : "table"}
-                options={[["table", "Table"], ["graph", "Flame graph"]]}
-                onPick={(a) => go({ as: a === "graph" ? a : undefined })} />
+            <Choice label="Show as" value={as} options={AS}
+                onPick={(a) => go({ as: a === "table" ? undefined : a })} />
         </div>
-        {isGraph ? <DiffGraph params={params} both={both} exact={exact} />
+        {as === "graph"
+            ? <DiffGraph params={params} both={both} exact={exact} />
+            : as === "time"
+            ? <DiffTimeline params={params} side={sideOf(params)}
+                trace={props.trace} other={other ?? props.trace} />
             : <Waiting asked={asked}>{(answer) => <>
                 <Over><SumLine sum={answer.a} exact={exact} label="A" />
                     <SumLine sum={answer.b} exact={exact} label="B" /></Over>

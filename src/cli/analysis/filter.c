@@ -15,8 +15,8 @@
 
 #include "cli/tool/cli.h"
 #include "cli/analysis/filter.h"
+#include "view/levels.h"
 #include "view/scan.h"
-#include "view/timeline.h"
 
 /* Ends the command. */
 static _Noreturn void
@@ -175,14 +175,15 @@ static bool
 timeline_replace(struct run *s)
 {
     struct alqi_cli_timeline *t = &s->a->timeline;
-    struct alqi_view_levels levels;
+    struct alqi_view_levels levels = {.n = t->n, .step_us = t->step_us};
 
     if (t->n == 0)
         return true;
-    if (!alqi_view_levels_make(&levels, s->x, &s->scan, t->step_us, t->n))
+    if (!alqi_view_levels_make(&levels, s->x, &s->scan, ALQI_VIEW_DRAW_BYTES,
+                               NULL))
         return false;
-    memcpy(t->live, levels.bytes, t->n * sizeof *t->live);
-    free(levels.bytes);
+    memcpy(t->live, levels.values, t->n * sizeof *t->live);
+    free(levels.values);
     return true;
 }
 
