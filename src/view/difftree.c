@@ -33,16 +33,19 @@ side_tree(struct alqi_view_tree *tree, const struct alqi_view_side *side,
           const struct alqi_view_focus *focus,
           const struct alqi_view_tree_wish *wish, enum alqi_view_by by)
 {
+    struct alqi_view_paths paths;
     struct alqi_view_tree_input in = {
         .x = side->x,
-        .shape = side->shape,
-        .scan = side->scan,
+        .paths = &paths,
         .focus = focus,
         .is_up = wish->is_up,
         .by = by,
     };
+    bool is_made = alqi_view_paths_draw(&paths, side->trace, &side->filter) &&
+                   alqi_view_tree_make(tree, &in);
 
-    return alqi_view_tree_make(tree, &in);
+    alqi_view_paths_free(&paths);
+    return is_made;
 }
 
 /* Maps parent and function to the node of tree a. False: no memory. */
@@ -163,7 +166,7 @@ alqi_view_difftree(struct alqi_view_ask *ask)
     struct alqi_view_tree_wish wish;
     struct alqi_view_sides sides;
     bool is_put = alqi_view_sides_take(ask, &sides) &&
-                  alqi_view_tree_wish_take(ask, &wish, ask->x->n_functions) &&
+                  alqi_view_tree_wish_take(ask, &wish) &&
                   alqi_view_sides_look(ask, &sides) &&
                   trees_put(ask, &wish, &sides);
 

@@ -86,8 +86,11 @@ struct alqi_view_filter {
     /* one of them; none: any */
     struct alqi_view_numbers threads, domains;
     /* all of in, none of notin are on the stack, be it by function, file or
-     * module; hide is for shapes */
-    struct alqi_view_words in, notin, hide;
+     * module; hide and fold are for shapes */
+    struct alqi_view_words in, notin, hide, fold;
+    /* how stacks are drawn: calls of itself stay, and each thread has its own
+     */
+    bool keeps_recursion, splits_threads;
     /* what the query says of samples (.inv.choices) */
     struct alqi_view_choice choices[ALQI_VIEW_PAIRS_MAX];
     uint32_t n_choices;
