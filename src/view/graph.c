@@ -238,9 +238,9 @@ entropy(double part, double whole)
 
 /* Scores the nodes. A function tells more, the more it has itself, and the more
  * ways meet in it and leave it: one that only hands on what a single caller
- * asks of it says little, however much goes through it. */
+ * asks of it says little, however much goes through it. The focus stays. */
 static void
-nodes_score(struct grapher *g)
+nodes_score(struct grapher *g, const struct alqi_view_focus *focus)
 {
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         double all = value(g, &g->nodes[i].all);
@@ -257,6 +257,9 @@ nodes_score(struct grapher *g)
         from->score += above * entropy(e->value, above);
         to->score += below * entropy(e->value, below);
     }
+    for (uint32_t i = 0; i < focus->n; i++)
+        if (g->node_of[focus->functions[i]] != NO_NODE)
+            g->nodes[g->node_of[focus->functions[i]]].score = INFINITY;
 }
 
 /* Order by score, then by value, then by number. */
@@ -308,7 +311,7 @@ nodes_choose(struct grapher *g, const struct wish *wish)
     double least = wish->node_share * value(g, &g->paths->all[0]);
     uint32_t n = 0;
 
-    nodes_score(g);
+    nodes_score(g, &wish->focus);
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (value(g, &g->nodes[i].all) >= least)
             g->nodes[n++] = g->nodes[i];
@@ -440,6 +443,8 @@ put(struct alqi_view_ask *ask, struct grapher *g, const struct wish *wish,
                   ALQI_VIEW_ROWS_BYTES - used->bytes);
     for (uint32_t i = 0; i < g->n_nodes; i++)
         own += value(g, &g->nodes[i].self);
+    for (uint32_t i = 0; i < wish->focus.n; i++)
+        alqi_view_used_position(used, wish->focus.functions[i]);
     alqi_view_used_put(used, ask->out);
     alqi_view_json_key(ask->out, "rest");
     alqi_view_json_open(ask->out, '{');

@@ -119,14 +119,17 @@ fold_at(struct folder *f, uint32_t parent, uint32_t function)
 /* What a rule's run of frames is shown as, from its outermost frame: the
  * module, if a rule is of modules or the module is a library; else the
  * directory of the source file, since a program has templates of libraries
- * within. */
+ * within. Where a trace knows no modules, paths of source files stand in their
+ * place, and are none. */
 static uint32_t
 whole_of(const struct folder *f, uint32_t rule, uint32_t function)
 {
     uint32_t module = alqi_view_module_of(f->x, function);
+    const struct alqi_view_function *whole = &f->x->functions[module];
 
     return f->shape->look.fold.words[rule - 1].of == ALQI_VIEW_OF_MODULE ||
-                   (f->x->functions[module].flags & ALQI_VIEW_LIBRARY) != 0
+                   ((whole->flags & ALQI_VIEW_LIBRARY) != 0 &&
+                    strchr(alqi_view_text(f->x, whole->module), '/') == NULL)
                ? module
                : alqi_view_directory_of(f->x, function);
 }

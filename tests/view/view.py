@@ -299,7 +299,8 @@ class Names:
         f = self.of[key]
         slash = f["file"].rfind("/")
         if slash > 0 and not rule.startswith("module:") and \
-                not all(self.modules[f["module"]]):
+                not (all(self.modules[f["module"]]) and
+                     "/" not in f["module"]):
             return "[%s]" % f["file"][:slash], f["file"][:slash]
         return "[%s]" % (f["module"] or "unknown module"), ""
 

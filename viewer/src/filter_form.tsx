@@ -205,5 +205,6 @@ export function FilterForm(props: { params: Params; trace: TraceInfo;
         {texts("notinfile", "Not inside file")}
         {texts("notinmodule", "Not inside module")}
         {texts("hide", "Hide frames")}
+        {side === "" && texts("fold", "Fold frames")}
     </div>;
 }

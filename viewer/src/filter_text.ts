@@ -76,5 +76,7 @@ export function chips(params: Params, trace: TraceInfo,
         many("notin" + of, (v) => `not inside ${words}${quoted(v)}`);
     }
     many("hide", (v) => `hide ${quoted(v)}`);
+    many("fold", (v) => v === "library:" ? "fold libraries"
+        : `fold ${quoted(v)}`);
     return list;
 }

@@ -11,7 +11,8 @@ export type Changes = Record<string, string | readonly string[] | undefined>;
 export const TIME_KEYS = ["alloc", "live", "freed", "life"] as const;
 export const FILTER_KEYS = [
     "t", ...TIME_KEYS, "size", "heap", "thread", "domain", "in", "infile",
-    "inmodule", "notin", "notinfile", "notinmodule", "hide", "by",
+    "inmodule", "notin", "notinfile", "notinmodule", "hide", "fold",
+    "recursion", "threads", "by",
 ] as const;
 export type FilterKey = (typeof FILTER_KEYS)[number];
 
@@ -24,6 +25,7 @@ export const VIEWS = [
     ["flame", "Flame graph"],
     ["sites", "Sites"],
     ["tree", "Tree"],
+    ["graph", "Graph"],
     ["functions", "Functions"],
     ["hot", "Hot paths"],
     ["heat", "Size × lifetime"],
