@@ -236,9 +236,21 @@ entropy(double part, double whole)
     return part > 0 && whole > part ? -part / whole * log2(part / whole) : 0;
 }
 
+/* Threads and the focus were asked for. */
+static bool
+stays(const struct grapher *g, uint32_t function,
+      const struct alqi_view_focus *focus)
+{
+    bool is_asked = function >= g->x->wholes.from[ALQI_VIEW_WHOLE_THREAD];
+
+    for (uint32_t i = 0; i < focus->n; i++)
+        is_asked = is_asked || focus->functions[i] == function;
+    return is_asked;
+}
+
 /* Scores the nodes. A function tells more, the more it has itself, and the more
  * ways meet in it and leave it: one that only hands on what a single caller
- * asks of it says little, however much goes through it. The focus stays. */
+ * asks of it says little, however much goes through it. */
 static void
 nodes_score(struct grapher *g, const struct alqi_view_focus *focus)
 {
@@ -257,9 +269,9 @@ nodes_score(struct grapher *g, const struct alqi_view_focus *focus)
         from->score += above * entropy(e->value, above);
         to->score += below * entropy(e->value, below);
     }
-    for (uint32_t i = 0; i < focus->n; i++)
-        if (g->node_of[focus->functions[i]] != NO_NODE)
-            g->nodes[g->node_of[focus->functions[i]]].score = INFINITY;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (stays(g, g->nodes[i].function, focus))
+            g->nodes[i].score = INFINITY;
 }
 
 /* Order by score, then by value, then by number. */

@@ -160,25 +160,41 @@ directories_make(struct maker *m)
     return true;
 }
 
-/* The name of a thread; where it has none, its number in the kernel. */
+/* Another thread has the same name. */
+static bool
+is_namesake(const struct alqi_view_index *x, uint32_t thread)
+{
+    const char *name = alqi_view_text(x, x->threads[thread].name);
+
+    for (uint32_t i = 0; i < x->n_threads; i++)
+        if (i != thread &&
+            strcmp(alqi_view_text(x, x->threads[i].name), name) == 0)
+            return true;
+    return false;
+}
+
+/* The name of a thread; its number in the kernel where that tells it from
+ * others, or where it has no name. */
 static uint32_t
 thread_name(struct alqi_view_index *x, uint32_t index)
 {
-    char number[THREAD_BYTES];
+    char text[THREAD_BYTES];
 
-    snprintf(number, sizeof number, "%u", (unsigned)index);
+    snprintf(text, sizeof text, "thread %u", (unsigned)index);
     for (uint32_t i = 0; i < x->n_threads; i++) {
         const char *name = alqi_view_text(x, x->threads[i].name);
+        unsigned long long tid = x->threads[i].tid;
 
         if (x->threads[i].index != index)
             continue;
-        snprintf(number, sizeof number, "%llu",
-                 (unsigned long long)x->threads[i].tid);
-        return name[0] != '\0'
-                   ? text_add(x, "thread ", name, strlen(name), "")
-                   : text_add(x, "thread ", number, strlen(number), "");
+        snprintf(text, sizeof text, "thread %llu", tid);
+        if (name[0] == '\0')
+            break;
+        snprintf(text, sizeof text, " (%llu)", tid);
+        return text_add(x, "thread ", name, strlen(name),
+                        is_namesake(x, i) ? text : "");
     }
-    return text_add(x, "thread ", number, strlen(number), "");
+    return text_add(x, text, "", 0, "");
 }
 
 /* False: no memory. */

@@ -196,7 +196,7 @@ class Answers(view.Case):
             return -part * math.log2(part / all_) if 0 < part < all_ else 0
 
         def score(fn):
-            if fn == focus:
+            if fn == focus or fn[0].startswith("thread "):
                 return math.inf
             return own.get(fn, 0) + entropy(own.get(fn, 0), of[fn]) + \
                 sum(entropy(w, of[fn]) for (a, _), w in calls.items()
@@ -267,6 +267,14 @@ class Answers(view.Case):
             for i, look in enumerate(looks):
                 self.check_drawn(server, opinion, names,
                                  dict(live="peak") if i % 2 else {}, look)
+            # Both sides of a difference are drawn as the first.
+            both = server.ask("difftree", view.query(
+                **looks[-1], b_hide="f2", b_recursion="fold", min=0.01))
+            tree = server.ask("tree", view.query(**looks[-1], min=0.01))
+            for node, one in zip(both["nodes"], tree["nodes"]):
+                self.assertEqual(node[8:], one[3:5] + [one[2], one[5]])
+                self.assertEqual(node[2:6], one[2:6])
+            self.assertEqual(len(both["nodes"]), len(tree["nodes"]))
             # What is drawn plays no part elsewhere.
             for name in ("sites", "functions", "hot", "groups"):
                 self.assertEqual(

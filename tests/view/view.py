@@ -307,6 +307,9 @@ class Names:
     def thread(self, row):
         t = self.threads.get(row.thread)
         name = (t["name"] or t["tid"]) if t else row.thread
+        names = [other["name"] for other in self.threads.values()]
+        if t and t["name"] and names.count(name) > 1:
+            name = "%s (%d)" % (name, t["tid"])
         return "thread %s" % name, ""
 
     def drawn(self, row, fold=(), hide=(), recursion="fold", threads="merge"):
