@@ -21,11 +21,12 @@ static const struct {
 } answers[] = {
     {"diff", alqi_view_diff},         {"difftree", alqi_view_difftree},
     {"function", alqi_view_function}, {"functions", alqi_view_functions},
-    {"groups", alqi_view_grouped},    {"growth", alqi_view_growing},
-    {"heat", alqi_view_heat},         {"hot", alqi_view_hot},
-    {"info", alqi_view_info},         {"samples", alqi_view_samples},
-    {"sites", alqi_view_sites},       {"source", alqi_view_source},
-    {"timeline", alqi_view_timeline}, {"tree", alqi_view_tree},
+    {"graph", alqi_view_graph},       {"groups", alqi_view_grouped},
+    {"growth", alqi_view_growing},    {"heat", alqi_view_heat},
+    {"hot", alqi_view_hot},           {"info", alqi_view_info},
+    {"samples", alqi_view_samples},   {"sites", alqi_view_sites},
+    {"source", alqi_view_source},     {"timeline", alqi_view_timeline},
+    {"tree", alqi_view_tree},
 };
 
 /* Replaces what was written by an error. */

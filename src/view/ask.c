@@ -46,7 +46,7 @@ alqi_view_take_function(struct alqi_view_ask *ask, const char *key,
                         uint32_t *function)
 {
     *function = (uint32_t)alqi_view_query_number(
-        &ask->query, key, 0, ask->x->n_functions - 1, UINT32_MAX);
+        &ask->query, key, 0, ask->x->n_named - 1, UINT32_MAX);
     if (*function == UINT32_MAX)
         alqi_view_query_fail(&ask->query, "%s=N is missing", key);
     return *function != UINT32_MAX;

@@ -41,6 +41,7 @@ alqi_view_answer_fn alqi_view_diff;
 alqi_view_answer_fn alqi_view_difftree;
 alqi_view_answer_fn alqi_view_function;
 alqi_view_answer_fn alqi_view_functions;
+alqi_view_answer_fn alqi_view_graph;
 alqi_view_answer_fn alqi_view_grouped;
 alqi_view_answer_fn alqi_view_growing;
 alqi_view_answer_fn alqi_view_heat;
@@ -59,7 +60,7 @@ bool alqi_view_refuse(struct alqi_view_ask *ask, int status, const char *format,
 /* Refuses because there is no memory. Returns false. */
 bool alqi_view_give_up(struct alqi_view_ask *ask);
 /* Takes the number of a function from that key; refused when it is missing or
- * is none. */
+ * is none, or that of a whole. */
 bool alqi_view_take_function(struct alqi_view_ask *ask, const char *key,
                              uint32_t *function);
 /* Called when all keys were asked for. False, with an error, when the query

@@ -33,16 +33,19 @@ side_tree(struct alqi_view_tree *tree, const struct alqi_view_side *side,
           const struct alqi_view_focus *focus,
           const struct alqi_view_tree_wish *wish, enum alqi_view_by by)
 {
+    struct alqi_view_paths paths;
     struct alqi_view_tree_input in = {
         .x = side->x,
-        .shape = side->shape,
-        .scan = side->scan,
+        .paths = &paths,
         .focus = focus,
         .is_up = wish->is_up,
         .by = by,
     };
+    bool is_made = alqi_view_paths_draw(&paths, side->trace, &side->filter) &&
+                   alqi_view_tree_make(tree, &in);
 
-    return alqi_view_tree_make(tree, &in);
+    alqi_view_paths_free(&paths);
+    return is_made;
 }
 
 /* Maps parent and function to the node of tree a. False: no memory. */
@@ -155,6 +158,18 @@ trees_put(struct alqi_view_ask *ask, const struct alqi_view_tree_wish *wish,
     return is_made;
 }
 
+/* Both trees are of stacks that look the same: as side A is drawn. */
+static void
+look_share(struct alqi_view_sides *sides)
+{
+    const struct alqi_view_filter *a = &sides->a.filter;
+    struct alqi_view_filter *b = &sides->b.filter;
+
+    b->fold = a->fold;
+    b->keeps_recursion = a->keeps_recursion;
+    b->splits_threads = a->splits_threads;
+}
+
 /* The keys of both sides are taken before the tree's own, which end with the
  * check for unknown keys. */
 bool
@@ -162,11 +177,14 @@ alqi_view_difftree(struct alqi_view_ask *ask)
 {
     struct alqi_view_tree_wish wish;
     struct alqi_view_sides sides;
-    bool is_put = alqi_view_sides_take(ask, &sides) &&
-                  alqi_view_tree_wish_take(ask, &wish, ask->x->n_functions) &&
-                  alqi_view_sides_look(ask, &sides) &&
-                  trees_put(ask, &wish, &sides);
+    bool is_put = alqi_view_sides_take(ask, &sides);
 
+    if (is_put) {
+        look_share(&sides);
+        is_put = alqi_view_tree_wish_take(ask, &wish) &&
+                 alqi_view_sides_look(ask, &sides) &&
+                 trees_put(ask, &wish, &sides);
+    }
     alqi_view_sides_free(&sides);
     return is_put;
 }

@@ -235,18 +235,61 @@ take_stack(struct reader *r, const char *value)
     return take_number(r, value, UINT32_MAX, &r->filter->stack);
 }
 
+static bool
+take_fold(struct reader *r, const char *value)
+{
+    char error[ALQI_VIEW_WORD_ERROR_BYTES];
+    struct alqi_view_words *fold = &r->filter->fold;
+
+    return !is_full(r, value, fold->n) &&
+           (alqi_view_word_take_any(&fold->words[fold->n++], value, error) ||
+            fail(r, value, error));
+}
+
+/* The position of the value among n names; n, and an error: it is none. */
+static size_t
+choice_of(struct reader *r, const char *value, const char *const *names,
+          size_t n, const char *wants)
+{
+    size_t i = 0;
+
+    while (i < n && strcmp(names[i], value) != 0)
+        i++;
+    if (i == n)
+        fail(r, value, wants);
+    return i;
+}
+
+static bool
+take_recursion(struct reader *r, const char *value)
+{
+    static const char *const names[] = {"fold", "keep"};
+    size_t i = choice_of(r, value, names, 2, "one of: fold keep");
+
+    r->filter->keeps_recursion = i == 1;
+    return i < 2;
+}
+
+static bool
+take_threads(struct reader *r, const char *value)
+{
+    static const char *const names[] = {"merge", "split"};
+    size_t i = choice_of(r, value, names, 2, "one of: merge split");
+
+    r->filter->splits_threads = i == 1;
+    return i < 2;
+}
+
 /* The names are in the order of enum alqi_view_by. */
 static bool
 take_by(struct reader *r, const char *value)
 {
     static const char *const names[] = {"bytes", "blocks", "samples"};
+    size_t i = choice_of(r, value, names, 3, "one of: bytes blocks samples");
 
-    for (size_t i = 0; i < ALQI_COUNT_OF(names); i++)
-        if (strcmp(names[i], value) == 0) {
-            r->filter->by = (enum alqi_view_by)i;
-            return true;
-        }
-    return fail(r, value, "one of: bytes blocks samples");
+    if (i < 3)
+        r->filter->by = (enum alqi_view_by)i;
+    return i < 3;
 }
 
 static const struct {
@@ -271,6 +314,9 @@ static const struct {
     {"site", take_site, MAY_REPEAT},
     {"stack", take_stack, 0},
     {"hide", take_hide, MAY_REPEAT | CHOOSES_NOTHING},
+    {"fold", take_fold, MAY_REPEAT | CHOOSES_NOTHING},
+    {"recursion", take_recursion, CHOOSES_NOTHING},
+    {"threads", take_threads, CHOOSES_NOTHING},
     {"by", take_by, CHOOSES_NOTHING},
 };
 
@@ -375,7 +421,7 @@ static size_t
 filter_move(struct alqi_view_filter *f, char *to)
 {
     struct alqi_view_words *const lists[] = {&f->in, &f->notin, &f->hide,
-                                             &f->site};
+                                             &f->site, &f->fold};
     size_t n = 0;
 
     for (size_t i = 0; i < ALQI_COUNT_OF(lists); i++)

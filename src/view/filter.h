@@ -86,14 +86,17 @@ struct alqi_view_filter {
     /* one of them; none: any */
     struct alqi_view_numbers threads, domains;
     /* all of in, none of notin are on the stack, be it by function, file or
-     * module; hide is for shapes */
-    struct alqi_view_words in, notin, hide;
+     * module; hide and fold are for shapes */
+    struct alqi_view_words in, notin, hide, fold;
     /* all match the function that names the stack, without those of hide */
     struct alqi_view_words site;
     /* the stack's innermost node; valid if has_stack */
     uint64_t stack;
     /* the query has the condition */
     bool has_stack;
+    /* how stacks are drawn: calls of itself stay, and each thread has its own
+     */
+    bool keeps_recursion, splits_threads;
     /* what the query says of samples (.inv.choices) */
     struct alqi_view_choice choices[ALQI_VIEW_PAIRS_MAX];
     uint32_t n_choices;

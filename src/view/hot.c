@@ -105,11 +105,11 @@ ends_find(struct finder *f, const struct alqi_view_tree *t, bool is_up)
 
 /* The piece ends at the fold. */
 static bool
-has_piece(const struct alqi_view_shape *shape, uint32_t fold,
+has_piece(const struct alqi_view_fold *folds, uint32_t fold,
           const struct piece *piece)
 {
-    for (uint32_t k = piece->n; k-- > 0; fold = shape->folds[fold].parent)
-        if (fold == 0 || shape->folds[fold].function != piece->path[k])
+    for (uint32_t k = piece->n; k-- > 0; fold = folds[fold].parent)
+        if (fold == 0 || folds[fold].function != piece->path[k])
             return false;
     return true;
 }
@@ -119,13 +119,13 @@ has_piece(const struct alqi_view_shape *shape, uint32_t fold,
 static void
 piece_sum(const struct finder *f, struct piece *piece)
 {
-    const struct alqi_view_shape *shape = f->in.shape;
+    const struct alqi_view_fold *folds = f->down.nodes;
     uint32_t last = piece->path[piece->n - 1];
 
     memset(&piece->sum, 0, sizeof piece->sum);
-    for (uint32_t i = 1; i < shape->n_folds; i++)
-        if (shape->folds[i].function == last && f->down.all[i].objects > 0 &&
-            has_piece(shape, i, piece))
+    for (uint32_t i = 1; i < f->down.n; i++)
+        if (folds[i].function == last && f->down.all[i].objects > 0 &&
+            has_piece(folds, i, piece))
             alqi_view_sum_join(&piece->sum, &f->down.all[i]);
 }
 
@@ -139,10 +139,10 @@ pieces_find(struct finder *f)
     up.is_up = true;
     up.min_share = HEAVY;
     f->pieces = calloc(PIECES_MAX, sizeof *f->pieces);
-    f->heavy = HEAVY * value(f, &f->in.scan->total);
-    is_found = f->pieces != NULL && alqi_view_tree_make(&f->down, &f->in) &&
-               alqi_view_tree_make(&f->up, &up);
-    if (is_found && f->in.scan->total.objects > 0)
+    f->heavy = HEAVY * value(f, f->in.paths->total);
+    is_found = f->pieces != NULL && alqi_view_tree_make(&f->up, &up) &&
+               alqi_view_tree_make(&f->down, &f->in);
+    if (is_found && f->in.paths->total->objects > 0)
         is_found = ends_find(f, &f->down, false) && ends_find(f, &f->up, true);
     for (uint32_t i = 0; is_found && i < f->n; i++)
         piece_sum(f, &f->pieces[i]);
@@ -238,23 +238,30 @@ bool
 alqi_view_hot(struct alqi_view_ask *ask)
 {
     static const struct alqi_view_focus everything;
-    struct finder f = {.in = {.x = ask->x, .focus = &everything}};
+    const struct alqi_view_scan *scan;
+    const struct alqi_view_shape *shape;
+    struct alqi_view_paths paths = {.n = 0};
+    struct finder f = {
+        .in = {.x = ask->x, .paths = &paths, .focus = &everything}};
     uint32_t limit = (uint32_t)alqi_view_query_number(&ask->query, "limit", 1,
                                                       LIMIT_MAX, LIMIT_DEFAULT);
     struct alqi_view_used used = {0};
     bool is_put;
 
-    if (!alqi_view_ready(ask) || !alqi_view_look(ask, &f.in.scan, &f.in.shape))
+    if (!alqi_view_ready(ask) || !alqi_view_look(ask, &scan, &shape))
         return false;
     f.in.by = ask->filter.by;
-    is_put = (alqi_view_used_new(&used, ask->x) && pieces_find(&f)) ||
+    is_put = (alqi_view_used_new(&used, ask->x) &&
+              alqi_view_paths_make(&paths, ask->x, shape, scan) &&
+              pieces_find(&f)) ||
              alqi_view_give_up(ask);
     if (is_put) {
-        alqi_view_put_sum(ask->out, "total", &f.in.scan->total);
+        alqi_view_put_sum(ask->out, "total", &scan->total);
         put_pieces(ask->out, f.pieces, choose(&f, limit), &used);
         alqi_view_used_put(&used, ask->out);
     }
     alqi_view_used_free(&used);
+    alqi_view_paths_free(&paths);
     finder_free(&f);
     return is_put;
 }

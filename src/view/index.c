@@ -253,6 +253,7 @@ alqi_view_index_open(struct alqi_view_index *x, const void *bytes,
     if (!sections_find(x) || !texts_check(x) || !slices_check(x) ||
         !tables_check(x))
         return not_whole;
+    x->n_named = x->n_functions;
     return weights_make(x) ? NULL : "there is no memory for it";
 }
 
@@ -267,7 +268,10 @@ alqi_view_index_close(struct alqi_view_index *x)
 const char *
 alqi_view_text(const struct alqi_view_index *x, uint32_t number)
 {
-    return number < x->n_texts ? x->texts + x->text_at[number] : "";
+    if (number < x->n_texts)
+        return x->texts + x->text_at[number];
+    number -= x->n_texts;
+    return number < x->wholes.n_texts ? x->wholes.texts[number] : "";
 }
 
 /* ---- columns ------------------------------------------------------------- */

@@ -22,7 +22,7 @@
 #include "view/peak.h"
 
 enum {
-    ALQI_VIEW_VERSION = 3,
+    ALQI_VIEW_VERSION = 4,
     ALQI_VIEW_BLOCK_ROWS = 1024,
     ALQI_VIEW_KEY_BYTES = 40,
     ALQI_VIEW_ROWS_MAX = 0x7FFFFFFF,
@@ -105,13 +105,14 @@ struct alqi_view_node {
 /* A function; its texts by number. */
 struct alqi_view_function {
     uint32_t name, file, module;
-    /* ALQI_VIEW_WRAPPER, ALQI_VIEW_NAMELESS */
+    /* ALQI_VIEW_WRAPPER, ALQI_VIEW_NAMELESS, ALQI_VIEW_LIBRARY */
     uint32_t flags;
 };
 
 enum {
-    ALQI_VIEW_WRAPPER = 1, /* malloc, operator new and their like */
-    ALQI_VIEW_NAMELESS = 2 /* an address is its name */
+    ALQI_VIEW_WRAPPER = 1,  /* malloc, operator new and their like */
+    ALQI_VIEW_NAMELESS = 2, /* an address is its name */
+    ALQI_VIEW_LIBRARY = 4   /* of the system, not of the program's makers */
 };
 
 struct alqi_view_thread {
@@ -243,6 +244,31 @@ struct alqi_view_weight {
     double seen_bytes, seen_objects;
 };
 
+/* Kinds of functions that stand for many (whole.h). */
+enum alqi_view_whole_kind {
+    ALQI_VIEW_WHOLE_MODULE,
+    ALQI_VIEW_WHOLE_DIRECTORY,
+    ALQI_VIEW_WHOLE_THREAD,
+    ALQI_VIEW_N_WHOLES
+};
+
+/* They, and whose they are (whole.h); all zeros: there are none. */
+struct alqi_view_wholes {
+    /* by kind, its first function; then the end of the last kind */
+    uint32_t from[ALQI_VIEW_N_WHOLES + 1];
+    /* by function of the file; owned */
+    struct {
+        uint32_t module, directory;
+    } * of_function;
+    /* by origin: its thread's; owned */
+    uint32_t *of_origin;
+    /* those of the file, then wholes; owned */
+    struct alqi_view_function *functions;
+    /* numbered behind those of the file; owned, each of them */
+    char **texts;
+    uint32_t n_texts;
+};
+
 /* An open index: where its parts lie, and weights computed from it. */
 struct alqi_view_index {
     /* the file; the caller's */
@@ -271,8 +297,11 @@ struct alqi_view_index {
     uint32_t n_stacks;
     const struct alqi_view_node *nodes;
     uint32_t n_nodes;
+    /* of the file, then wholes, which lie in `wholes` with copies of them */
     const struct alqi_view_function *functions;
     uint32_t n_functions;
+    /* those of the file */
+    uint32_t n_named;
     const struct alqi_view_thread *threads;
     uint32_t n_threads;
     const struct alqi_view_resident *resident;
@@ -291,6 +320,7 @@ struct alqi_view_index {
     struct alqi_view_weight *colour_weights;
     /* the largest weight of an unseen sample (interval.h); 0: none */
     double most_bytes, most_objects;
+    struct alqi_view_wholes wholes;
 };
 
 /* NULL, or what is wrong with it.  The bytes stay the caller's, 8-aligned, and

@@ -16,8 +16,6 @@ struct alqi_view_search {
     /* valid if something is searched for */
     struct alqi_view_matcher matcher;
     bool is_on;
-    /* any of the three names may have it */
-    bool is_any;
 };
 
 /* Takes it from the query. False after a refusal; to be freed in any case. */

@@ -1,13 +1,14 @@
 /* set.c -- the traces of a viewer, with their latest scans and shapes
  *
  * [set.h] Each trace keeps a few scans, found by filter, and a few shapes,
- * found by what is hidden. When one is missing it is made in place of the one
+ * found by how they look. When one is missing it is made in place of the one
  * that was not asked for the longest time. A pointer that was handed out is
  * valid until its place is used again. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "view/set.h"
+#include "view/whole.h"
 
 struct alqi_view_set *
 alqi_view_set_new(void)
@@ -27,13 +28,32 @@ alqi_view_set_new(void)
 static void
 trace_close(struct alqi_view_trace *t)
 {
-    for (int k = 0; k < ALQI_VIEW_SCANS_KEPT; k++)
+    for (int k = 0; k < ALQI_VIEW_SCANS_KEPT; k++) {
         alqi_view_scan_free(&t->scans[k]);
+        alqi_view_cells_free(&t->cells[k]);
+    }
     for (int k = 0; k < ALQI_VIEW_SHAPES_KEPT; k++)
         alqi_view_shape_free(&t->shapes[k]);
     for (int k = 0; k < ALQI_VIEW_N_DRAWS; k++)
         free(t->levels[k].values);
+    alqi_view_wholes_free(&t->index);
     alqi_view_index_close(&t->index);
+}
+
+/* Opens an index with its wholes. NULL, or what is wrong; then nothing is open.
+ */
+static const char *
+index_open(struct alqi_view_index *x, const void *bytes, size_t n_bytes)
+{
+    const char *error = alqi_view_index_open(x, bytes, n_bytes);
+
+    if (error == NULL && !alqi_view_wholes_make(x))
+        error = "there is no memory for it";
+    if (error != NULL) {
+        alqi_view_wholes_free(x);
+        alqi_view_index_close(x);
+    }
+    return error;
 }
 
 void
@@ -56,11 +76,9 @@ alqi_view_set_add(struct alqi_view_set *set, const void *bytes, size_t n_bytes)
 
     if (set->n_traces == ALQI_VIEW_TRACES_MAX)
         return "there are too many traces";
-    error = alqi_view_index_open(&t->index, bytes, n_bytes);
+    error = index_open(&t->index, bytes, n_bytes);
     if (error == NULL)
         set->n_traces++;
-    else
-        alqi_view_index_close(&t->index);
     return error;
 }
 
@@ -69,12 +87,10 @@ alqi_view_set_renew(struct alqi_view_set *set, uint32_t trace,
                     const void *bytes, size_t n_bytes)
 {
     struct alqi_view_trace fresh = {.n_asked = 0};
-    const char *error = alqi_view_index_open(&fresh.index, bytes, n_bytes);
+    const char *error = index_open(&fresh.index, bytes, n_bytes);
 
-    if (error != NULL) {
-        alqi_view_index_close(&fresh.index);
+    if (error != NULL)
         return error;
-    }
     trace_close(&set->traces[trace]);
     set->traces[trace] = fresh;
     return NULL;
@@ -100,10 +116,11 @@ oldest(const uint64_t *used, uint32_t n)
     return least;
 }
 
-/* A failed run leaves its place empty. The key `by` and what is hidden play no
- * part in what passes. */
-const struct alqi_view_scan *
-alqi_view_scan_of(struct alqi_view_trace *t, const struct alqi_view_filter *f)
+/* The place of the scan of a filter, made if it is not there;
+ * ALQI_VIEW_SCANS_KEPT: no memory. A failed run leaves its place empty. The key
+ * `by` and what is hidden play no part in what passes. */
+static uint32_t
+scan_place(struct alqi_view_trace *t, const struct alqi_view_filter *f)
 {
     uint32_t at = 0;
 
@@ -113,34 +130,74 @@ alqi_view_scan_of(struct alqi_view_trace *t, const struct alqi_view_filter *f)
         at++;
     if (at == ALQI_VIEW_SCANS_KEPT) {
         at = oldest(t->scan_used, ALQI_VIEW_SCANS_KEPT);
+        alqi_view_cells_free(&t->cells[at]);
         alqi_view_scan_free(&t->scans[at]);
         if (!alqi_view_scan_run(&t->scans[at], &t->index, f)) {
             alqi_view_scan_free(&t->scans[at]);
-            return NULL;
+            return ALQI_VIEW_SCANS_KEPT;
         }
     }
     t->scan_used[at] = ++t->n_asked;
-    return &t->scans[at];
+    return at;
 }
 
-/* Only what is hidden plays a part in a shape. */
-const struct alqi_view_shape *
-alqi_view_shape_of(struct alqi_view_trace *t, const struct alqi_view_filter *f)
+const struct alqi_view_scan *
+alqi_view_scan_of(struct alqi_view_trace *t, const struct alqi_view_filter *f)
+{
+    uint32_t at = scan_place(t, f);
+
+    return at < ALQI_VIEW_SCANS_KEPT ? &t->scans[at] : NULL;
+}
+
+const struct alqi_view_cells *
+alqi_view_cells_of(struct alqi_view_trace *t, const struct alqi_view_filter *f)
+{
+    uint32_t at = scan_place(t, f);
+
+    if (at == ALQI_VIEW_SCANS_KEPT)
+        return NULL;
+    if (t->cells[at].cells == NULL &&
+        !alqi_view_cells_make(&t->cells[at], &t->index, &t->scans[at])) {
+        alqi_view_cells_free(&t->cells[at]);
+        return NULL;
+    }
+    return &t->cells[at];
+}
+
+/* The shape of a look, made if it is not there. NULL: no memory. */
+static const struct alqi_view_shape *
+look_shape(struct alqi_view_trace *t, const struct alqi_view_look *look)
 {
     uint32_t at = 0;
 
     while (at < ALQI_VIEW_SHAPES_KEPT &&
            (t->shapes[at].folds == NULL ||
-            !alqi_view_words_are_same(&t->shapes[at].hide, &f->hide)))
+            !alqi_view_looks_are_same(&t->shapes[at].look, look)))
         at++;
     if (at == ALQI_VIEW_SHAPES_KEPT) {
         at = oldest(t->shape_used, ALQI_VIEW_SHAPES_KEPT);
         alqi_view_shape_free(&t->shapes[at]);
-        if (!alqi_view_shape_make(&t->shapes[at], &t->index, &f->hide)) {
+        if (!alqi_view_shape_make(&t->shapes[at], &t->index, look)) {
             alqi_view_shape_free(&t->shapes[at]);
             return NULL;
         }
     }
     t->shape_used[at] = ++t->n_asked;
     return &t->shapes[at];
+}
+
+const struct alqi_view_shape *
+alqi_view_shape_of(struct alqi_view_trace *t, const struct alqi_view_filter *f)
+{
+    struct alqi_view_look look = {.hide = f->hide};
+
+    return look_shape(t, &look);
+}
+
+const struct alqi_view_shape *
+alqi_view_drawn_of(struct alqi_view_trace *t, const struct alqi_view_filter *f)
+{
+    struct alqi_view_look look = {f->hide, f->fold, f->keeps_recursion};
+
+    return look_shape(t, &look);
 }

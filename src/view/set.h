@@ -4,6 +4,7 @@
 
 #include "view/filter.h"
 #include "view/index.h"
+#include "view/cells.h"
 #include "view/levels.h"
 #include "view/scan.h"
 #include "view/shape.h"
@@ -11,7 +12,7 @@
 enum {
     ALQI_VIEW_TRACES_MAX = 64,
     ALQI_VIEW_SCANS_KEPT = 4,
-    ALQI_VIEW_SHAPES_KEPT = 2
+    ALQI_VIEW_SHAPES_KEPT = 4
 };
 
 /* The lines of a source file for its reader, from *from on, at most n of them:
@@ -25,6 +26,8 @@ struct alqi_view_trace {
     struct alqi_view_index index;
     /* kept by filter; bits is NULL in an empty place */
     struct alqi_view_scan scans[ALQI_VIEW_SCANS_KEPT];
+    /* of the scan in the same place; cells is NULL: they were not asked for */
+    struct alqi_view_cells cells[ALQI_VIEW_SCANS_KEPT];
     /* kept by what is hidden; folds is NULL in an empty place */
     struct alqi_view_shape shapes[ALQI_VIEW_SHAPES_KEPT];
     /* n_asked when it was last asked for */
@@ -68,6 +71,14 @@ alqi_view_scan_of(struct alqi_view_trace *trace,
                   const struct alqi_view_filter *filter);
 const struct alqi_view_shape *
 alqi_view_shape_of(struct alqi_view_trace *trace,
+                   const struct alqi_view_filter *filter);
+/* The shape of pictures of stacks (shape.h .inv.drawn). */
+const struct alqi_view_shape *
+alqi_view_drawn_of(struct alqi_view_trace *trace,
+                   const struct alqi_view_filter *filter);
+/* What passes, parted by thread. */
+const struct alqi_view_cells *
+alqi_view_cells_of(struct alqi_view_trace *trace,
                    const struct alqi_view_filter *filter);
 
 #endif

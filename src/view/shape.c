@@ -1,9 +1,9 @@
 /* shape.c -- folds the stacks of an index, and names their sites
  *
  * [shape.h] Nodes are gone through depth first, so that which functions are on
- * the path is one flag for each, however deep stacks are. The walk keeps no
- * stack of its own: it goes up by the nodes' parents. Folds are numbered as
- * they are met, parents before children (.inv.fold). */
+ * the path is one flag for each, however deep stacks are. Folds are numbered as
+ * they are met, parents before children (.inv.fold). A node tells those below
+ * it in which rule's run of frames they stand (.inv.drawn). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +11,8 @@
 #include "base/map.h"
 #include "view/naming.h"
 #include "view/shape.h"
+#include "view/walk.h"
+#include "view/whole.h"
 
 /* A shape while it is made. */
 struct folder {
@@ -22,10 +24,12 @@ struct folder {
     uint8_t *is_on_path;
     /* by node: it put its function on the path */
     uint8_t *is_outermost;
-    /* [n_nodes + 1], into children */
-    uint32_t *first_child;
-    /* nodes, by parent */
-    uint32_t *children;
+    /* by function: 1 + the rule that takes it; 0: none */
+    uint8_t *rule_of;
+    /* by node: 1 + the rule of the innermost frame down to it that is shown; 0:
+     * no rule took it */
+    uint8_t *run_of;
+    struct alqi_view_walk walk;
     /* parent and function -> fold */
     struct alqi_base_map folds;
 };
@@ -38,17 +42,18 @@ folder_new(struct folder *f)
 
     f->is_hidden = calloc(f->x->n_functions, 1);
     f->is_on_path = calloc(f->x->n_functions, 1);
+    f->rule_of = calloc(f->x->n_functions, 1);
     f->is_outermost = calloc(n, 1);
-    f->first_child = calloc((size_t)n + 2, sizeof *f->first_child);
-    f->children = calloc(n, sizeof *f->children);
+    f->run_of = calloc(n, 1);
     f->shape->fold_of_node = calloc(n, sizeof *f->shape->fold_of_node);
     f->shape->folds = calloc(n, sizeof *f->shape->folds);
     f->shape->site_of_stack =
         calloc((size_t)f->x->n_stacks + 1, sizeof *f->shape->site_of_stack);
-    return f->is_hidden != NULL && f->is_on_path != NULL &&
-           f->is_outermost != NULL && f->first_child != NULL &&
-           f->children != NULL && f->shape->fold_of_node != NULL &&
-           f->shape->folds != NULL && f->shape->site_of_stack != NULL;
+    return alqi_view_walk_make(&f->walk, f->x->nodes, sizeof *f->x->nodes, n) &&
+           f->is_hidden != NULL && f->is_on_path != NULL &&
+           f->rule_of != NULL && f->is_outermost != NULL && f->run_of != NULL &&
+           f->shape->fold_of_node != NULL && f->shape->folds != NULL &&
+           f->shape->site_of_stack != NULL;
 }
 
 static void
@@ -56,25 +61,30 @@ folder_free(struct folder *f)
 {
     free(f->is_hidden);
     free(f->is_on_path);
+    free(f->rule_of);
     free(f->is_outermost);
-    free(f->first_child);
-    free(f->children);
+    free(f->run_of);
+    alqi_view_walk_free(&f->walk);
     alqi_base_map_clear(&f->folds);
 }
 
-/* A counting sort: children[first_child[i]] up to first_child[i + 1] are those
- * of node i. */
-static void
-children_list(struct folder *f)
+/* Gives each function the first rule that takes it. False: no memory. */
+static bool
+rules_take(struct folder *f)
 {
-    uint32_t n = f->x->n_nodes;
+    const struct alqi_view_words *fold = &f->shape->look.fold;
+    uint8_t *is_taken = calloc(f->x->n_functions, 1);
+    bool is_done = is_taken != NULL;
 
-    for (uint32_t i = 1; i < n; i++)
-        f->first_child[f->x->nodes[i].parent + 2]++;
-    for (uint32_t i = 2; i <= n; i++)
-        f->first_child[i] += f->first_child[i - 1];
-    for (uint32_t i = 1; i < n; i++)
-        f->children[f->first_child[f->x->nodes[i].parent + 1]++] = i;
+    for (uint32_t r = fold->n; is_done && r-- > 0;) {
+        memset(is_taken, 0, f->x->n_functions);
+        is_done = alqi_view_word_mark(&fold->words[r], f->x, is_taken);
+        for (uint32_t i = 0; i < f->x->n_functions; i++)
+            if (is_taken[i])
+                f->rule_of[i] = (uint8_t)(r + 1);
+    }
+    free(is_taken);
+    return is_done;
 }
 
 /* The fold of a function below another, made if it is new. 0, which is the
@@ -95,17 +105,59 @@ fold_at(struct folder *f, uint32_t parent, uint32_t function)
     return (uint32_t)*fold;
 }
 
+/* What a rule's run of frames is shown as, from its outermost frame: the
+ * module, if a rule is of modules or the module is a library; else the
+ * directory of the source file, since a program has templates of libraries
+ * within. Where a trace knows no modules, paths of source files stand in their
+ * place, and are none. */
+static uint32_t
+whole_of(const struct folder *f, uint32_t rule, uint32_t function)
+{
+    uint32_t module = alqi_view_module_of(f->x, function);
+    const struct alqi_view_function *whole = &f->x->functions[module];
+
+    return f->shape->look.fold.words[rule - 1].of == ALQI_VIEW_OF_MODULE ||
+                   ((whole->flags & ALQI_VIEW_LIBRARY) != 0 &&
+                    strchr(alqi_view_text(f->x, whole->module), '/') == NULL)
+               ? module
+               : alqi_view_directory_of(f->x, function);
+}
+
+/* Sets the fold of a node that a rule takes: that above it, or a new one.
+ * False: no memory. */
+static bool
+node_fold(struct folder *f, uint32_t node, uint32_t rule)
+{
+    uint32_t *fold = &f->shape->fold_of_node[node];
+    uint32_t whole = whole_of(f, rule, f->x->nodes[node].function);
+    bool goes_on = f->run_of[node] == rule ||
+                   (*fold != 0 && f->shape->folds[*fold].function == whole);
+
+    f->run_of[node] = (uint8_t)rule;
+    if (!goes_on)
+        *fold = fold_at(f, *fold, whole);
+    return goes_on || *fold != 0;
+}
+
 /* The walk comes to a node from above: sets its fold. False: no memory. */
 static bool
 node_enter(struct folder *f, uint32_t node)
 {
     uint32_t function = f->x->nodes[node].function;
-    uint32_t above = f->shape->fold_of_node[f->x->nodes[node].parent];
+    uint32_t parent = f->x->nodes[node].parent;
+    uint32_t above = f->shape->fold_of_node[parent];
 
     f->shape->fold_of_node[node] = above;
-    if (f->is_hidden[function] || f->is_on_path[function])
+    f->run_of[node] = f->run_of[parent];
+    if (f->is_hidden[function])
         return true;
-    f->is_outermost[node] = f->is_on_path[function] = 1;
+    if (f->rule_of[function] != 0)
+        return node_fold(f, node, f->rule_of[function]);
+    if (f->is_on_path[function] && !f->shape->look.keeps_recursion)
+        return true;
+    f->is_outermost[node] = !f->is_on_path[function];
+    f->is_on_path[function] = 1;
+    f->run_of[node] = 0;
     f->shape->fold_of_node[node] = fold_at(f, above, function);
     return f->shape->fold_of_node[node] != 0;
 }
@@ -118,48 +170,42 @@ node_leave(struct folder *f, uint32_t node)
         f->is_on_path[f->x->nodes[node].function] = 0;
 }
 
-/* Walks all nodes. next[i] is the child of node i to enter next. False: no
- * memory. */
+/* Walks all nodes. False: no memory. */
 static bool
 nodes_fold(struct folder *f)
 {
-    uint32_t node = 0;
-    uint32_t *next = malloc(((size_t)f->x->n_nodes + 1) * sizeof *next);
-
-    if (next == NULL)
-        return false;
-    memcpy(next, f->first_child, ((size_t)f->x->n_nodes + 1) * sizeof *next);
-    for (;;) {
-        if (next[node] < f->first_child[node + 1]) {
-            node = f->children[next[node]++];
-            if (!node_enter(f, node))
-                break;
-        } else if (node != 0) {
-            node_leave(f, node);
-            node = f->x->nodes[node].parent;
-        } else {
-            free(next);
+    for (;;)
+        switch (alqi_view_walk_step(&f->walk)) {
+        case ALQI_VIEW_ENTER:
+            if (!node_enter(f, f->walk.row))
+                return false;
+            break;
+        case ALQI_VIEW_LEAVE:
+            node_leave(f, f->walk.row);
+            break;
+        case ALQI_VIEW_END:
             return true;
         }
-    }
-    free(next);
-    return false;
 }
 
 bool
 alqi_view_shape_make(struct alqi_view_shape *shape,
                      const struct alqi_view_index *x,
-                     const struct alqi_view_words *hide)
+                     const struct alqi_view_look *look)
 {
     struct folder f = {.x = x, .shape = shape};
     bool is_made;
 
     memset(shape, 0, sizeof *shape);
-    is_made = alqi_view_words_keep(&shape->hide, &shape->hide_texts, hide) &&
+    shape->look.keeps_recursion = look->keeps_recursion;
+    is_made = alqi_view_words_keep(&shape->look.hide, &shape->hide_texts,
+                                   &look->hide) &&
+              alqi_view_words_keep(&shape->look.fold, &shape->fold_texts,
+                                   &look->fold) &&
               folder_new(&f) &&
-              alqi_view_words_mark(&shape->hide, x, f.is_hidden);
+              alqi_view_words_mark(&shape->look.hide, x, f.is_hidden) &&
+              rules_take(&f);
     if (is_made) {
-        children_list(&f);
         is_made = nodes_fold(&f);
         for (uint32_t i = 0; i < x->n_stacks; i++)
             shape->site_of_stack[i] =
@@ -172,10 +218,20 @@ alqi_view_shape_make(struct alqi_view_shape *shape,
     return is_made;
 }
 
+bool
+alqi_view_looks_are_same(const struct alqi_view_look *a,
+                         const struct alqi_view_look *b)
+{
+    return a->keeps_recursion == b->keeps_recursion &&
+           alqi_view_words_are_same(&a->hide, &b->hide) &&
+           alqi_view_words_are_same(&a->fold, &b->fold);
+}
+
 void
 alqi_view_shape_free(struct alqi_view_shape *shape)
 {
     free(shape->hide_texts);
+    free(shape->fold_texts);
     free(shape->fold_of_node);
     free(shape->site_of_stack);
     free(shape->folds);

@@ -51,6 +51,20 @@ alqi_view_sum_join(struct alqi_view_sum *to, const struct alqi_view_sum *from)
     to->n_samples += from->n_samples;
 }
 
+/* Adds what one row stands for; not its life, nor its samples. */
+static inline void
+alqi_view_sum_add(struct alqi_view_sum *to, const struct alqi_view_weight *row)
+{
+    to->bytes += row->bytes;
+    to->bytes_var += row->bytes_var;
+    to->bytes_third += row->bytes_third;
+    to->objects += row->objects;
+    to->objects_var += row->objects_var;
+    to->objects_third += row->objects_third;
+    to->seen_bytes += row->seen_bytes;
+    to->seen_objects += row->seen_objects;
+}
+
 /* What answers sort and cut by. */
 static inline double
 alqi_view_sum_value(const struct alqi_view_sum *sum, enum alqi_view_by by)

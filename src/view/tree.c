@@ -1,16 +1,18 @@
 /* tree.c -- trees of functions, down from the program or up to callers
  *
- * [tree.h] Down, the folds (shape.h) are the tree already; below a focus they
- * are put together once more. Up, stacks are parted by the function at which
- * each has arrived, one caller further at each level. Parts that are too small
- * to be written are not parted further, so the work stays in proportion to
- * what is written. */
+ * [tree.h] Down, the folds (paths.h) are the tree already; below a focus they
+ * are put together once more. Where a stack comes to the focus more than once,
+ * it is the innermost time that counts, down and up. Up, stacks are parted by
+ * the function at which each has arrived, one caller further at each level.
+ * Parts that are too small to be written are not parted further, so the work
+ * stays in proportion to what is written. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "base/map.h"
 #include "view/tree.h"
+#include "view/whole.h"
 
 enum { NO_NODE = UINT32_MAX };
 
@@ -61,16 +63,17 @@ alqi_view_tree_add(struct alqi_view_tree *t, uint32_t parent, uint32_t function)
 /* ---- focus --------------------------------------------------------------- */
 
 bool
-alqi_view_focus_take(struct alqi_view_ask *ask, struct alqi_view_focus *focus,
-                     uint32_t n)
+alqi_view_focus_take(struct alqi_view_ask *ask, struct alqi_view_focus *focus)
 {
     const char *text = alqi_view_query_get(&ask->query, "focus"), *at = text;
-    uint64_t function;
+    uint64_t id;
+    uint32_t function;
 
     focus->n = 0;
     while (at != NULL && focus->n < ALQI_VIEW_FOCUS_MAX &&
-           alqi_view_number_parse(&at, &function) && function < n) {
-        focus->functions[focus->n++] = (uint32_t)function;
+           alqi_view_number_parse(&at, &id) &&
+           (function = alqi_view_function_of(ask->x, id)) != UINT32_MAX) {
+        focus->functions[focus->n++] = function;
         if (*at == '\0')
             return true;
         if (*at++ != ',')
@@ -83,18 +86,22 @@ alqi_view_focus_take(struct alqi_view_ask *ask, struct alqi_view_focus *focus,
     return text == NULL;
 }
 
-/* The fold above the fragment that ends at this one. NO_NODE: it does not end
- * here. */
+uint32_t
+alqi_view_focus_above(const struct alqi_view_focus *focus,
+                      const struct alqi_view_fold *folds, uint32_t fold)
+{
+    for (uint32_t k = focus->n; k-- > 0;) {
+        if (fold == 0 || folds[fold].function != focus->functions[k])
+            return NO_NODE;
+        fold = folds[fold].parent;
+    }
+    return fold;
+}
+
 static uint32_t
 above_focus(const struct alqi_view_tree_input *in, uint32_t fold)
 {
-    for (uint32_t k = in->focus->n; k-- > 0;) {
-        if (fold == 0 ||
-            in->shape->folds[fold].function != in->focus->functions[k])
-            return NO_NODE;
-        fold = in->shape->folds[fold].parent;
-    }
-    return fold;
+    return alqi_view_focus_above(in->focus, in->paths->folds, fold);
 }
 
 /* ---- down ---------------------------------------------------------------- */
@@ -103,14 +110,15 @@ above_focus(const struct alqi_view_tree_input *in, uint32_t fold)
  * is scratch, by fold. False: no memory. */
 static bool
 below_focus(struct alqi_view_tree *t, const struct alqi_view_tree_input *in,
-            const struct alqi_view_sum *self, uint32_t *node_of)
+            uint32_t *node_of)
 {
+    const struct alqi_view_paths *p = in->paths;
     struct alqi_base_map children = {0};
     bool is_made = alqi_view_tree_add(t, 0, in->focus->functions[0]) == 0;
 
     node_of[0] = NO_NODE;
-    for (uint32_t i = 1; is_made && i < in->shape->n_folds; i++) {
-        const struct alqi_view_fold *f = &in->shape->folds[i];
+    for (uint32_t i = 1; is_made && i < p->n; i++) {
+        const struct alqi_view_fold *f = &p->folds[i];
         uint64_t *child;
         bool is_new;
 
@@ -126,7 +134,7 @@ below_focus(struct alqi_view_tree *t, const struct alqi_view_tree_input *in,
             is_made = node_of[i] != NO_NODE;
         }
         if (node_of[i] != NO_NODE)
-            alqi_view_sum_join(&t->self[node_of[i]], &self[i]);
+            alqi_view_sum_join(&t->self[node_of[i]], &p->self[i]);
     }
     alqi_base_map_clear(&children);
     for (uint32_t i = 0; is_made && i < t->n; i++)
@@ -136,29 +144,34 @@ below_focus(struct alqi_view_tree *t, const struct alqi_view_tree_input *in,
     return is_made;
 }
 
+/* The tree of all paths: their folds and sums, which it takes. False: no
+ * memory. */
+static bool
+take_all(struct alqi_view_tree *t, struct alqi_view_paths *p)
+{
+    t->nodes = malloc(p->n * sizeof *t->nodes);
+    if (t->nodes == NULL)
+        return false;
+    memcpy(t->nodes, p->folds, p->n * sizeof *t->nodes);
+    t->self = p->self;
+    t->all = p->all;
+    t->n = t->capacity = p->n;
+    p->self = p->all = NULL;
+    return true;
+}
+
 /* The tree from the program, or from a focus, down. False: no memory. */
 static bool
 down(struct alqi_view_tree *t, const struct alqi_view_tree_input *in)
 {
-    uint32_t n = in->shape->n_folds;
-    struct alqi_view_tree folds = {0};
-    uint32_t *node_of = NULL;
-    bool is_made = tree_room(&folds, n);
+    uint32_t *node_of;
+    bool is_made;
 
-    if (is_made) {
-        folds.n = n;
-        memcpy(folds.nodes, in->shape->folds, n * sizeof *folds.nodes);
-        alqi_view_shape_sum(in->shape, in->x, in->scan, folds.self, folds.all);
-    }
-    if (in->focus->n == 0) {
-        *t = folds;
-        return is_made;
-    }
-    node_of = malloc(n * sizeof *node_of);
-    is_made =
-        is_made && node_of != NULL && below_focus(t, in, folds.self, node_of);
+    if (in->focus->n == 0)
+        return take_all(t, in->paths);
+    node_of = malloc(in->paths->n * sizeof *node_of);
+    is_made = node_of != NULL && below_focus(t, in, node_of);
     free(node_of);
-    alqi_view_tree_free(&folds);
     return is_made;
 }
 
@@ -232,10 +245,10 @@ items_part(struct climb *c, uint32_t node)
             alqi_view_sum_join(&c->tree->self[node], &c->sums[item->sum]);
             continue;
         }
-        part = &c->part_of[c->in->shape->folds[item->at].function];
+        part = &c->part_of[c->in->paths->folds[item->at].function];
         if (part->n++ == 0) {
             memset(&part->sum, 0, sizeof part->sum);
-            c->functions[n++] = c->in->shape->folds[item->at].function;
+            c->functions[n++] = c->in->paths->folds[item->at].function;
         }
         alqi_view_sum_join(&part->sum, &c->sums[item->sum]);
     }
@@ -276,7 +289,7 @@ items_step(struct climb *c, uint32_t node)
            (end - first) * sizeof *c->items);
     for (uint32_t i = first; i < end; i++) {
         const struct item *item = &c->scratch[i];
-        const struct alqi_view_fold *f = &c->in->shape->folds[item->at];
+        const struct alqi_view_fold *f = &c->in->paths->folds[item->at];
         struct part *part = &c->part_of[f->function];
 
         if (item->at != 0 && part->node != NO_NODE)
@@ -298,17 +311,38 @@ node_climb(struct climb *c, uint32_t node)
     return is_placed;
 }
 
+/* What is below each end of the focus, up to the next one: by fold, to be freed
+ * by the caller. NULL: no memory. */
+static struct alqi_view_sum *
+focus_sums(const struct alqi_view_tree_input *in)
+{
+    const struct alqi_view_paths *p = in->paths;
+    struct alqi_view_sum *sums = calloc(p->n, sizeof *sums);
+    uint32_t *end_of = calloc(p->n, sizeof *end_of);
+    bool is_made = sums != NULL && end_of != NULL;
+
+    for (uint32_t i = 1; is_made && i < p->n; i++) {
+        end_of[i] =
+            above_focus(in, i) != NO_NODE ? i : end_of[p->folds[i].parent];
+        if (end_of[i] != 0)
+            alqi_view_sum_join(&sums[end_of[i]], &p->self[i]);
+    }
+    free(end_of);
+    if (is_made)
+        return sums;
+    free(sums);
+    return NULL;
+}
+
 /* The stacks to climb: each from where it ends, or from above the focus with
  * all that is below it. Returns their number. */
 static uint32_t
-items_begin(struct climb *c, const struct alqi_view_sum *self,
-            const struct alqi_view_sum *all)
+items_begin(struct climb *c)
 {
     bool has_focus = c->in->focus->n > 0;
     uint32_t n = 0;
 
-    c->sums = has_focus ? all : self;
-    for (uint32_t i = 0; i < c->in->shape->n_folds; i++) {
+    for (uint32_t i = 0; i < c->in->paths->n; i++) {
         uint32_t at = has_focus ? above_focus(c->in, i) : i;
 
         if (at == NO_NODE || c->sums[i].objects == 0)
@@ -322,13 +356,12 @@ items_begin(struct climb *c, const struct alqi_view_sum *self,
 /* Parts node after node; new nodes are appended, so the loop goes on until
  * none has parts. False: no memory. */
 static bool
-climb_run(struct climb *c, const struct alqi_view_sum *self,
-          const struct alqi_view_sum *all)
+climb_run(struct climb *c)
 {
     uint32_t function = c->in->focus->n > 0 ? c->in->focus->functions[0] : 0;
 
     if (alqi_view_tree_add(c->tree, 0, function) != 0 ||
-        !range_set(c, 0, 0, items_begin(c, self, all)))
+        !range_set(c, 0, 0, items_begin(c)))
         return false;
     c->least =
         c->in->min_share * alqi_view_sum_value(&c->tree->all[0], c->in->by);
@@ -342,24 +375,19 @@ climb_run(struct climb *c, const struct alqi_view_sum *self,
 static bool
 up(struct alqi_view_tree *t, const struct alqi_view_tree_input *in)
 {
-    uint32_t n = in->shape->n_folds;
+    uint32_t n = in->paths->n;
     struct climb c = {.tree = t, .in = in};
-    struct alqi_view_sum *self = malloc(n * sizeof *self);
-    struct alqi_view_sum *all = malloc(n * sizeof *all);
+    struct alqi_view_sum *below = in->focus->n > 0 ? focus_sums(in) : NULL;
     bool is_made;
 
+    c.sums = in->focus->n > 0 ? below : in->paths->self;
     c.items = malloc(n * sizeof *c.items);
     c.scratch = malloc(n * sizeof *c.scratch);
     c.part_of = calloc(in->x->n_functions, sizeof *c.part_of);
     c.functions = malloc(in->x->n_functions * sizeof *c.functions);
-    is_made = self != NULL && all != NULL && c.items != NULL &&
-              c.scratch != NULL && c.part_of != NULL && c.functions != NULL;
-    if (is_made) {
-        alqi_view_shape_sum(in->shape, in->x, in->scan, self, all);
-        is_made = climb_run(&c, self, all);
-    }
-    free(self);
-    free(all);
+    is_made = c.sums != NULL && c.items != NULL && c.scratch != NULL &&
+              c.part_of != NULL && c.functions != NULL && climb_run(&c);
+    free(below);
     free(c.items);
     free(c.scratch);
     free(c.part_of);
@@ -389,6 +417,6 @@ alqi_view_tree_make(struct alqi_view_tree *tree,
     memset(tree, 0, sizeof *tree);
     is_made = in->is_up ? up(tree, in) : down(tree, in);
     if (is_made)
-        alqi_view_tree_most(tree->all, tree->n, &in->scan->total);
+        alqi_view_tree_most(tree->all, tree->n, in->paths->total);
     return is_made;
 }

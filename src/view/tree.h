@@ -5,6 +5,7 @@
 #define ALQI_VIEW_TREE_H
 
 #include "view/ask.h"
+#include "view/paths.h"
 
 enum { ALQI_VIEW_FOCUS_MAX = 64 };
 
@@ -28,16 +29,21 @@ struct alqi_view_focus {
     uint32_t n;
 };
 
-/* Takes "1,2,3" from the key `focus`, numbers below n; without the key the
- * focus is empty. False: an error. */
+/* Takes "1,2,3" from the key `focus`, numbers of the question's trace; without
+ * the key the focus is empty. False: an error. */
 bool alqi_view_focus_take(struct alqi_view_ask *ask,
-                          struct alqi_view_focus *focus, uint32_t n);
+                          struct alqi_view_focus *focus);
+/* The fold above the fragment that ends at this one. UINT32_MAX: it does not
+ * end here. */
+uint32_t alqi_view_focus_above(const struct alqi_view_focus *focus,
+                               const struct alqi_view_fold *folds,
+                               uint32_t fold);
 
 /* What a tree is made of; all of it the caller's. */
 struct alqi_view_tree_input {
     const struct alqi_view_index *x;
-    const struct alqi_view_shape *shape;
-    const struct alqi_view_scan *scan;
+    /* whose sums a tree of all of them, down, takes away */
+    struct alqi_view_paths *paths;
     /* where the tree begins; empty: the whole stack */
     const struct alqi_view_focus *focus;
     /* from what allocates to its callers; else from the program down */
@@ -58,9 +64,11 @@ struct alqi_view_tree_wish {
     uint32_t most_depth;
 };
 
-/* Focus numbers are below n. */
 bool alqi_view_tree_wish_take(struct alqi_view_ask *ask,
-                              struct alqi_view_tree_wish *wish, uint32_t n);
+                              struct alqi_view_tree_wish *wish);
+/* A share of 0 to 1 from the query; `otherwise` when it is not there. */
+double alqi_view_take_share(struct alqi_view_ask *ask, const char *key,
+                            double otherwise);
 
 /* Writes what fits, and the functions; false after a refusal. */
 bool alqi_view_tree_put(struct alqi_view_ask *ask,

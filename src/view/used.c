@@ -8,10 +8,11 @@
 
 #include "view/ask.h"
 #include "view/cxxname.h"
+#include "view/whole.h"
 
-/* Bytes of a function beside its texts: keys, marks, and numbers of 6 digits;
+/* Bytes of a function beside its texts: keys, marks, and a number of 10 digits;
  * and what a second side adds. */
-enum { MEMBERS_BYTES = 40, OTHER_BYTES = 14 };
+enum { MEMBERS_BYTES = 76, OTHER_BYTES = 14 };
 
 /* Room for a shortened name. */
 enum { SHORT_BYTES = 1024, SHORT_KEY_BYTES = 9 };
@@ -98,13 +99,13 @@ alqi_view_used_position(struct alqi_view_used *u, uint32_t function)
     return u->n - 1;
 }
 
-/* Writes the members name, short, file and module. */
+/* Writes the members name, short, file, module, and what kind it is of. */
 static void
 put_names(struct alqi_view_json *out, const struct alqi_view_index *x,
           uint32_t function)
 {
     const struct alqi_view_function *f = &x->functions[function];
-
+    const char *whole = alqi_view_whole_kind(x, function);
     char text[SHORT_BYTES];
 
     alqi_view_json_key_text(out, "name", alqi_view_text(x, f->name));
@@ -112,6 +113,12 @@ put_names(struct alqi_view_json *out, const struct alqi_view_index *x,
         alqi_view_json_key_text(out, "short", text);
     alqi_view_json_key_text(out, "file", alqi_view_text(x, f->file));
     alqi_view_json_key_text(out, "module", alqi_view_text(x, f->module));
+    if ((f->flags & ALQI_VIEW_LIBRARY) != 0) {
+        alqi_view_json_key(out, "library");
+        alqi_view_json_bool(out, true);
+    }
+    if (whole != NULL)
+        alqi_view_json_key_text(out, "whole", whole);
 }
 
 void
@@ -119,19 +126,19 @@ alqi_view_put_function(struct alqi_view_json *out,
                        const struct alqi_view_index *x, uint32_t function)
 {
     alqi_view_json_open(out, '{');
-    alqi_view_json_key_int(out, "id", function);
+    alqi_view_json_key_int(out, "id", alqi_view_id_of(x, function));
     put_names(out, x, function);
     alqi_view_json_close(out, '}');
 }
 
 /* Writes a number, or null where the side has no such function. */
 static void
-put_id(struct alqi_view_json *out, const char *key, uint32_t function,
-       uint32_t n)
+put_id(struct alqi_view_json *out, const char *key,
+       const struct alqi_view_index *x, uint32_t function)
 {
     alqi_view_json_key(out, key);
-    if (function < n)
-        alqi_view_json_int(out, function);
+    if (function < x->n_functions)
+        alqi_view_json_int(out, alqi_view_id_of(x, function));
     else
         alqi_view_json_null(out);
 }
@@ -145,8 +152,8 @@ put_both(struct alqi_view_json *out, const struct alqi_view_both *both,
     const struct alqi_view_index *x = alqi_view_both_names(both, &number);
 
     alqi_view_json_open(out, '{');
-    put_id(out, "id", function, both->a->n_functions);
-    put_id(out, "b_id", both->b_of[function], both->b->n_functions);
+    put_id(out, "id", both->a, function);
+    put_id(out, "b_id", both->b, both->b_of[function]);
     put_names(out, x, number);
     alqi_view_json_close(out, '}');
 }

@@ -103,6 +103,40 @@ alqi_view_word_take(struct alqi_view_word *word, const char *value,
                                      regex_check(word->text, error));
 }
 
+/* Which name the text asks for; what says so is stepped over. A name of C++ may
+ * begin like a wish for a file, as "file::open": two colons are no wish. */
+static enum alqi_view_word_of
+asked_of(const char **text)
+{
+    static const char *const names[] = {[ALQI_VIEW_OF_FUNCTION] = "function:",
+                                        [ALQI_VIEW_OF_FILE] = "file:",
+                                        [ALQI_VIEW_OF_MODULE] = "module:"};
+
+    for (int i = ALQI_VIEW_OF_FUNCTION; i <= ALQI_VIEW_OF_MODULE; i++) {
+        size_t n = strlen(names[i]);
+
+        if (strncmp(*text, names[i], n) == 0 && (*text)[n] != ':') {
+            *text += n;
+            return (enum alqi_view_word_of)i;
+        }
+    }
+    return ALQI_VIEW_OF_ANY;
+}
+
+bool
+alqi_view_word_take_any(struct alqi_view_word *word, const char *value,
+                        char error[ALQI_VIEW_WORD_ERROR_BYTES])
+{
+    if (strcmp(value, "library:") == 0) {
+        *word = (struct alqi_view_word){.text = value,
+                                        .kind = ALQI_VIEW_WORD_WHOLE,
+                                        .of = ALQI_VIEW_OF_LIBRARIES};
+        return true;
+    }
+    word->of = asked_of(&value);
+    return alqi_view_word_take(word, value, error);
+}
+
 bool
 alqi_view_matcher_make(struct alqi_view_matcher *m,
                        const struct alqi_view_word *word)
@@ -160,6 +194,25 @@ alqi_view_matcher_takes(struct alqi_view_matcher *m, const char *name)
 }
 
 bool
+alqi_view_matcher_takes_function(struct alqi_view_matcher *m,
+                                 const struct alqi_view_index *x,
+                                 uint32_t function)
+{
+    const struct alqi_view_function *f = &x->functions[function];
+    const uint32_t names[] = {[ALQI_VIEW_OF_FUNCTION] = f->name,
+                              [ALQI_VIEW_OF_FILE] = f->file,
+                              [ALQI_VIEW_OF_MODULE] = f->module};
+    bool is_taken = m->word->of == ALQI_VIEW_OF_LIBRARIES &&
+                    (f->flags & ALQI_VIEW_LIBRARY) != 0;
+
+    for (int i = ALQI_VIEW_OF_FUNCTION; i <= ALQI_VIEW_OF_MODULE && !is_taken;
+         i++)
+        is_taken = (m->word->of == ALQI_VIEW_OF_ANY || i == (int)m->word->of) &&
+                   alqi_view_matcher_takes(m, alqi_view_text(x, names[i]));
+    return is_taken;
+}
+
+bool
 alqi_view_word_mark(const struct alqi_view_word *word,
                     const struct alqi_view_index *x, uint8_t *flags)
 {
@@ -168,15 +221,8 @@ alqi_view_word_mark(const struct alqi_view_word *word,
 
     if (!alqi_view_matcher_make(&m, word))
         return false;
-    for (uint32_t i = 0; i < x->n_functions; i++) {
-        const struct alqi_view_function *f = &x->functions[i];
-        const uint32_t names[] = {[ALQI_VIEW_OF_FUNCTION] = f->name,
-                                  [ALQI_VIEW_OF_FILE] = f->file,
-                                  [ALQI_VIEW_OF_MODULE] = f->module};
-
-        flags[i] |=
-            alqi_view_matcher_takes(&m, alqi_view_text(x, names[word->of]));
-    }
+    for (uint32_t i = 0; i < x->n_functions; i++)
+        flags[i] |= alqi_view_matcher_takes_function(&m, x, i);
     is_marked = !m.is_starved;
     alqi_view_matcher_free(&m);
     return is_marked;

@@ -29,7 +29,11 @@ enum alqi_view_word_of {
     ALQI_VIEW_OF_FUNCTION,
     /* the path of its source file */
     ALQI_VIEW_OF_FILE,
-    ALQI_VIEW_OF_MODULE
+    ALQI_VIEW_OF_MODULE,
+    /* one of the three has it */
+    ALQI_VIEW_OF_ANY,
+    /* none: libraries are asked for, whatever their names */
+    ALQI_VIEW_OF_LIBRARIES
 };
 
 /* A text of a filter. */
@@ -60,12 +64,22 @@ enum { ALQI_VIEW_WORD_ERROR_BYTES = 100 };
 bool alqi_view_word_take(struct alqi_view_word *word, const char *value,
                          char error[ALQI_VIEW_WORD_ERROR_BYTES]);
 
+/* The same of a text that may begin with "function:", "file:" or "module:";
+ * without it, any of the names may have the word. "library:" alone asks for
+ * functions of libraries (index.h, ALQI_VIEW_LIBRARY). */
+bool alqi_view_word_take_any(struct alqi_view_word *word, const char *value,
+                             char error[ALQI_VIEW_WORD_ERROR_BYTES]);
+
 /* False: no memory, and nothing is to be freed. */
 bool alqi_view_matcher_make(struct alqi_view_matcher *matcher,
                             const struct alqi_view_word *word);
 void alqi_view_matcher_free(struct alqi_view_matcher *matcher);
 bool alqi_view_matcher_takes(struct alqi_view_matcher *matcher,
                              const char *name);
+/* Whether it takes the function by the name that the word asks for. */
+bool alqi_view_matcher_takes_function(struct alqi_view_matcher *matcher,
+                                      const struct alqi_view_index *index,
+                                      uint32_t function);
 /* Sets the flags of the functions that the word matches. False: no memory. */
 bool alqi_view_word_mark(const struct alqi_view_word *word,
                          const struct alqi_view_index *index, uint8_t *flags);

@@ -2,6 +2,7 @@
 the report of the same blocks, and beside the real tools."""
 import collections
 import itertools
+import math
 import os
 import random
 import re
@@ -198,10 +199,13 @@ class Answers(view.Case):
                         (query, f))
 
     def check_tree(self, server, opinion, query, rows, filter_):
+        self.check_nodes(server, opinion, query, filter_,
+                         [(tuple(view.folded(r)), r) for r in rows])
+
+    def check_nodes(self, server, opinion, query, filter_, stacks):
         """Each path of the tree has what the stacks that begin so have."""
         got = server.ask("tree", query + ("&" if query else "") + "min=0.02")
         paths = [()]
-        stacks = [(tuple(view.folded(r)), r) for r in rows]
         for i, (function, parent, own, all_, _, n, *_) in \
                 enumerate(got["nodes"]):
             if i > 0:
@@ -214,6 +218,108 @@ class Answers(view.Case):
             self.near(own, opinion.total(
                 filter_, [r for s, r in stacks if s == paths[i]])["bytes"],
                 query)
+        # Nothing that is large enough is missing.
+        least = 0.02 * got["focus"]["bytes"]
+        wanted = {s[:k] for s, _ in stacks for k in range(len(s) + 1)}
+        for path in wanted - set(paths):
+            self.assertLess(opinion.total(
+                filter_, [r for s, r in stacks if s[:len(path)] == path])
+                ["bytes"], least * 1.0001 + 1, (query, path))
+
+    def check_drawn(self, server, opinion, names, f, look):
+        """Trees of stacks as they are drawn, whole and of a focus."""
+        query = view.query(**f, **look)
+        stacks = [(names.drawn(r, **look), r) for r in opinion.rows
+                  if opinion.passes(r, f)]
+        self.check_nodes(server, opinion, query, f, stacks)
+        self.check_nodes(server, opinion, query + "&dir=up", f,
+                         [(s[::-1], r) for s, r in stacks])
+        got = server.ask("graph", query + "&nodes=1000&min=0&edge=0")
+        ids = {view.in_script(fn): fn["id"] for fn in got["functions"]}
+        often = [fn for fn in ids if any(s.count(fn) > 1 for s, _ in stacks)]
+        for fn in (often + sorted(ids))[:3]:
+            # Where a stack comes to it more than once, the innermost counts.
+            ends = [(s, len(s) - 1 - s[::-1].index(fn), r)
+                    for s, r in stacks if fn in s]
+            focus = "%s&focus=%d" % (query, ids[fn])
+            self.check_nodes(server, opinion, focus, f,
+                             [(s[at + 1:], r) for s, at, r in ends])
+            self.check_nodes(server, opinion, focus + "&dir=up", f,
+                             [(s[:at][::-1], r) for s, at, r in ends])
+            for more in ("", "&nodes=3"):
+                self.check_graph(server, opinion, focus + more, f,
+                                 [(s, r) for s, r in stacks if fn in s], fn)
+        for more in ("", "&nodes=1000&min=0&edge=0", "&nodes=7&min=0.01"):
+            self.check_graph(server, opinion, query + more, f, stacks)
+
+    def check_graph(self, server, opinion, query, filter_, stacks,
+                    focus=None):
+        """A stack counts once for each function on it and for each call."""
+        got = server.ask("graph", query)
+        keys = dict(p.split("=") for p in query.split("&") if "=" in p)
+        weight = [opinion.total(filter_, [r])["bytes"] for _, r in stacks]
+        whole = sum(weight)
+        self.near(got["focus"]["bytes"], whole, query)
+        every = {fn for s, _ in stacks for fn in s}
+
+        def merge(kept):
+            of, own, calls, ways = ({} for _ in range(4))
+            for (stack, _), w in zip(stacks, weight):
+                shown = [(i, fn) for i, fn in enumerate(stack) if fn in kept]
+                for fn in {fn for _, fn in shown}:
+                    of[fn] = of.get(fn, 0) + w
+                if stack and stack[-1] in kept:
+                    own[stack[-1]] = own.get(stack[-1], 0) + w
+                here = {}
+                for (i, a), (k, b) in zip(shown, shown[1:]):
+                    here[a, b] = here.get((a, b)) or k > i + 1
+                for call, is_way in here.items():
+                    calls[call] = calls.get(call, 0) + w
+                    ways[call] = ways.get(call) or is_way
+            return of, own, calls, ways
+
+        of, own, calls, _ = merge(every)
+
+        def entropy(part, all_):
+            return -part * math.log2(part / all_) if 0 < part < all_ else 0
+
+        def score(fn):
+            if fn == focus or fn[0].startswith("thread "):
+                return math.inf
+            return own.get(fn, 0) + entropy(own.get(fn, 0), of[fn]) + \
+                sum(entropy(w, of[fn]) for (a, _), w in calls.items()
+                    if a == fn) + \
+                sum(entropy(w, of[fn]) for (_, b), w in calls.items()
+                    if b == fn)
+
+        least = float(keys.get("min", 0.005)) * whole
+        large = sorted((fn for fn in every if of[fn] >= least), key=score,
+                       reverse=True)[:int(keys.get("nodes", 80))]
+        names = [view.in_script(got["functions"][n[0]]) for n in got["nodes"]]
+        scores = [score(fn) for fn in large]
+        for mine, theirs in zip(scores, sorted(map(score, names),
+                                               reverse=True)):
+            if mine != theirs:
+                self.near(theirs, mine, query)
+        self.assertEqual(len(names), len(large), query)
+        of, own, calls, ways = merge(set(names))
+        for fn, (_, self_, all_, *_) in zip(names, got["nodes"]):
+            self.near(all_, of[fn], (query, fn))
+            self.near(self_, own.get(fn, 0), (query, fn))
+        least = float(keys.get("edge", 0.001)) * whole
+        seen = set()
+        for a, b, value, is_way in got["edges"]:
+            call = names[a], names[b]
+            seen.add(call)
+            self.near(value, calls[call], (query, call))
+            self.assertEqual(bool(is_way), bool(ways[call]), (query, call))
+        for call in set(calls) - seen:
+            self.assertLess(calls[call], least * 1.0001 + 1, (query, call))
+        self.assertEqual(got["rest"]["edges"], len(calls) - len(seen), query)
+        self.assertEqual(got["rest"]["nodes"], len(every) - len(names), query)
+        self.near(got["rest"]["self"], sum(
+            w for (s, _), w in zip(stacks, weight)
+            if s and s[-1] not in names), query)
 
     def check_traces(self, name, path, n):
         opinion = self.opinion(path)
@@ -232,6 +338,36 @@ class Answers(view.Case):
         for keys in MADE:
             keys = {**keys, "events": view.much(keys["events"])}
             self.check_traces(str(keys), self.view_trace(**keys), 10)
+
+    def test_pictures(self):
+        """Recursion kept, threads apart, libraries folded, and the graph."""
+        path = self.view_trace(**{**MADE[0], "events": 600})
+        opinion = self.opinion(path)
+        looks = (dict(), dict(recursion="keep"), dict(threads="split"),
+                 dict(fold=["inline"]), dict(fold=["library:"]),
+                 dict(fold=["file:~file[0-9].c", "function:~f[12]", "=f30"],
+                      threads="split"),
+                 dict(fold=["module:~^.+"], recursion="keep"),
+                 dict(fold=["=f34", "file:inline.h"], hide=["f2"],
+                      recursion="keep", threads="split"))
+        with view.Server("--no-index", path) as server:
+            names = view.Names(server)
+            for i, look in enumerate(looks):
+                self.check_drawn(server, opinion, names,
+                                 dict(live="peak") if i % 2 else {}, look)
+            # Both sides of a difference are drawn as the first.
+            both = server.ask("difftree", view.query(
+                **looks[-1], b_hide="f2", b_recursion="fold", min=0.01))
+            tree = server.ask("tree", view.query(**looks[-1], min=0.01))
+            for node, one in zip(both["nodes"], tree["nodes"]):
+                self.assertEqual(node[8:], one[3:5] + [one[2], one[5]])
+                self.assertEqual(node[2:6], one[2:6])
+            self.assertEqual(len(both["nodes"]), len(tree["nodes"]))
+            # What is drawn plays no part elsewhere.
+            for name in ("sites", "functions", "hot", "groups"):
+                self.assertEqual(
+                    server.ask(name),
+                    server.ask(name, "fold=f&recursion=keep&threads=split"))
 
     def test_presets_are_the_report_s(self):
         """Of all golden traces: the totals of its measures, and its sites."""

@@ -19,7 +19,9 @@ ANSWERS = ("info", "timeline", "timeline?n=2000&stack=function",
            "diff?live=peak&b.live=end",
            "diff?limit=100000&size=..100&b.size=100..",
            "difftree?min=0&live=peak&b.live=end",
-           "difftree?min=0&dir=up&b.size=10..", "function?id=0",
+           "difftree?min=0&dir=up&b.size=10..", "graph",
+           "graph?min=0&edge=0&nodes=1000", "graph?threads=split&recursion=keep",
+           "tree?fold=library:&fold=~a&threads=split", "function?id=0",
            "function?id=1")
 
 

@@ -344,6 +344,69 @@ def folded(row):
                               for function, file, _ in row.stack))
 
 
+class Names:
+    """What a server knows of functions that the script does not tell."""
+
+    def __init__(self, server):
+        functions = server.ask("functions", "limit=5000")["functions"]
+        self.of = {in_script(f): f for f in functions}
+        self.modules = {}
+        for f in functions:
+            self.modules.setdefault(f["module"], []).append(
+                "library" in f)
+        self.threads = {t["index"]: t for t in
+                        server.ask("info")["traces"][0]["threads"]}
+
+    def rule_takes(self, rule, key):
+        f = self.of[key]
+        if rule == "library:":
+            return "library" in f
+        names = {"function:": f["name"], "file:": f["file"],
+                 "module:": f["module"]}
+        for prefix, name in names.items():
+            if rule.startswith(prefix):
+                return takes(rule[len(prefix):], name)
+        return any(takes(rule, name) for name in names.values())
+
+    def whole(self, rule, key):
+        """The frame in the place of those that a rule takes."""
+        f = self.of[key]
+        slash = f["file"].rfind("/")
+        if slash > 0 and not rule.startswith("module:") and \
+                not (all(self.modules[f["module"]]) and
+                     "/" not in f["module"]):
+            return "[%s]" % f["file"][:slash], f["file"][:slash]
+        return "[%s]" % (f["module"] or "unknown module"), ""
+
+    def thread(self, row):
+        t = self.threads.get(row.thread)
+        name = (t["name"] or t["tid"]) if t else row.thread
+        names = [other["name"] for other in self.threads.values()]
+        if t and t["name"] and names.count(name) > 1:
+            name = "%s (%d)" % (name, t["tid"])
+        return "thread %s" % name, ""
+
+    def drawn(self, row, fold=(), hide=(), recursion="fold", threads="merge"):
+        """The stack as pictures show it, by the words of .inv.drawn."""
+        out = [self.thread(row)] if threads == "split" else []
+        bottom, seen, run = len(out), set(), None
+        for function, file, _ in row.stack:
+            key = function, file
+            rule = next((r for r in fold if self.rule_takes(r, key)), None)
+            if any(takes(text, self.of[key]["name"]) for text in hide):
+                continue
+            if rule is not None:
+                whole = self.whole(rule, key)
+                if run != rule and out[bottom:][-1:] != [whole]:
+                    out.append(whole)
+                run = rule
+            elif recursion == "keep" or key not in seen:
+                seen.add(key)
+                out.append(key)
+                run = None
+        return tuple(out)
+
+
 class Case(common.Case):
     def server(self, *args, **more):
         server = Server(*args, **more)

@@ -8,8 +8,8 @@ import { aliquot, axeSource, close, dir, faults, golden, hash, open, report,
 import { carriedEngine } from "./carried.mjs";
 import { TraceFile, dice } from "./trace_file.mjs";
 
-const VIEWS = ["flame", "sites", "tree", "functions", "hot", "heat", "samples",
-               "diff", "trace"];
+const VIEWS = ["flame", "sites", "tree", "graph", "functions", "hot", "heat",
+               "samples", "diff", "trace"];
 
 let trace, page_file, url;
 

@@ -6,8 +6,8 @@ import { aliquot, axeSource, close, faults, golden, hash, open, report, serve,
 import { carriedEngine } from "./carried.mjs";
 import { TraceFile, dice } from "./trace_file.mjs";
 
-const VIEWS = ["flame", "sites", "tree", "functions", "hot", "heat", "samples",
-               "diff", "trace"];
+const VIEWS = ["flame", "sites", "tree", "graph", "functions", "hot", "heat",
+               "samples", "diff", "trace"];
 const NEAR = 1; /* totals are rounded once */
 
 const near = (got, wanted, what) =>
@@ -243,6 +243,8 @@ test("every field of the filter", async () => {
     await expect("not inside module", "notinmodule=lib");
     await fill("Hide frames", "Stdlib");
     await expect("hide", "hide=Stdlib");
+    await fill("Fold frames", "module:lib");
+    await expect("fold", "fold=module:lib");
 
     await fill("Size, from", "much");
     await page.getByText("write a size, as 64").waitFor();
@@ -344,6 +346,128 @@ test("the flame graph: hover, focus in both directions, back", async () => {
     await done();
 });
 
+/* Own code, a header of the system with two frames, and recursion. */
+const pictured = () => {
+    const header = "/usr/include/lib/algorithm.h";
+    const main = { name: "main" };
+    const walk = { name: "walk" };
+    const t = new TraceFile();
+    t.alloc(1000, [main, { name: "sort", file: header },
+                   { name: "swap", file: header }, { name: "compare" }]);
+    t.alloc(3000, [main, walk, { name: "turn" }, walk, { name: "leaf" }]);
+    return write("pictured.ctf", t.bytes());
+};
+
+const boxes = (page) => page.locator(".node .code")
+    .allTextContents().then((list) => list.map((text) => text.trim()));
+const calls = (page) => page.locator(".call title").allTextContents()
+    .then((list) => list.map((text) => text.split("\n")[0]));
+
+test("the graph: calls, focus by pointer and keys, zoom", async () => {
+    const s = await serve(pictured());
+    const { page, done } = await open(`${s.url}#view=graph`);
+    await settled(page);
+    assert.deepEqual((await boxes(page)).sort(),
+        ["compare", "leaf", "main", "sort", "swap", "turn", "walk"]);
+    assert.deepEqual((await calls(page)).sort(),
+        ["main → sort", "main → walk", "sort → swap", "swap → compare",
+         "turn → leaf", "walk → turn"]);
+    const answer = await page.evaluate(() => fetch("api/graph")
+        .then((r) => r.json()));
+    near(await shownTotal(page), answer.total.bytes, "total");
+    /* Callers stand above. */
+    const top = async (name) => (await page.locator(".node",
+        { hasText: new RegExp(`^${name}`) }).boundingBox()).y;
+    for (const [above, below] of [["main", "walk"], ["walk", "turn"],
+                                  ["swap", "compare"]])
+        assert.ok(await top(above) < await top(below), above + below);
+
+    await page.locator(".node", { hasText: "sort" }).click();
+    await settled(page);
+    assert.deepEqual((await boxes(page)).sort(),
+        ["compare", "main", "sort", "swap"]);
+    assert.deepEqual(await crumbs(page), ["sort"]);
+    near(await shownTotal(page), answer.nodes.find((n) =>
+        answer.functions[n[0]].name === "sort")[2], "in focus");
+    await page.keyboard.press("g");
+    await page.keyboard.press("Escape");
+    await settled(page);
+    assert.equal((await boxes(page)).length, 7);
+
+    await page.keyboard.press("g");
+    await page.keyboard.press("ArrowDown");
+    const here = page.locator(".node:focus");
+    assert.match(await here.getAttribute("aria-label"), /^(sort|walk)\n/);
+    const width = async () => (await page.locator(".graph svg")
+        .boundingBox()).width;
+    const fit = await width();
+    await page.keyboard.press("+");
+    assert.ok(await width() > 1.2 * fit);
+    await page.keyboard.press("0");
+    assert.equal(await width(), fit);
+    await page.keyboard.press("Enter");
+    await settled(page);
+    assert.match(hash(page), /^#view=graph&focus=\d+$/);
+    await done();
+    await s.stop();
+});
+
+test("how stacks are drawn: recursion, libraries, rules, own code", async () => {
+    const s = await serve(pictured());
+    const { page, done } = await open(`${s.url}#view=graph`);
+    await settled(page);
+    const total_ = await shownTotal(page);
+    await press(page, "Recursion");
+    assert.equal(hash(page), "#view=graph&recursion=keep");
+    assert.ok((await calls(page)).includes("turn → walk"));
+    await press(page, "Recursion");
+
+    await press(page, "Fold libraries");
+    assert.equal(hash(page), "#view=graph&fold=library:");
+    assert.deepEqual((await boxes(page)).sort(),
+        ["[/usr/include/lib]", "compare", "leaf", "main", "turn", "walk"]);
+    near(await shownTotal(page), total_, "total");
+    assert.equal(await page.locator(".chips").innerText(),
+                 "fold libraries\n×");
+    await page.locator(".node", { hasText: "include" }).click();
+    await settled(page);
+    assert.deepEqual(await crumbs(page), ["[/usr/include/lib]"]);
+    assert.deepEqual(await page.locator(".picked-bar kbd").allInnerTexts(),
+                     ["f", "i", "x", "c"]);
+    await page.keyboard.press("i");
+    await settled(page);
+    assert.match(hash(page), /infile=\/usr\/include\/lib\//);
+    near(await shownTotal(page), await page.evaluate(() =>
+        fetch("api/tree?in==compare").then((r) => r.json())
+            .then((a) => a.total.bytes)), "inside the directory");
+
+    await page.goto(`${s.url}#view=tree`);
+    await settled(page);
+    await press(page, "Rules…");
+    const field = page.getByLabel("Fold frames", { exact: true });
+    await field.fill("file:~^/usr");
+    await field.press("Tab");
+    await settled(page);
+    assert.equal(hash(page), "#view=tree&fold=file:~%5E/usr");
+    await press(page, "Own code");
+    await page.keyboard.press("Tab");
+    const rows = page.locator("tbody tr:not(.rest)");
+    await rows.first().focus();
+    for (let i = 0; i < 12; i++) await page.keyboard.press("ArrowRight");
+    const kinds = await rows.evaluateAll((list) => list.map((row) =>
+        [row.querySelector(".code").textContent,
+         row.querySelector("i").className]));
+    assert.ok(kinds.some(([n, k]) => n === "main" && k === "own"));
+    assert.ok(kinds.every(([n, k]) => (k === "lib") === n.startsWith("[")));
+
+    await page.goto(`${s.url}#view=graph&colour=own`);
+    await settled(page);
+    assert.deepEqual([await page.locator(".node.own").count(),
+                      await page.locator(".node.lib").count()], [5, 2]);
+    await done();
+    await s.stop();
+});
+
 test("callers and callees have all their columns in sight", async () => {
     const sides = ".butterfly .wide";
     const { page, done } = await at("#view=functions");
@@ -395,7 +519,7 @@ test("figures say what they count", async () => {
         assert.match(tip[2], new RegExp(`${unit}$`), "hover");
         await page.mouse.move(5, 5);
     }
-    await page.keyboard.press("6");
+    await page.keyboard.press("7");
     await settled(page);
     const cells = page.locator(".heat button");
     const filled = await page.locator(".heat button:enabled").count();
@@ -729,7 +853,7 @@ test("the page by keys alone", async () => {
     await keys("e");
     await page.locator(".form").waitFor();
     for (const [i, view] of VIEWS.entries()) {
-        await page.keyboard.press(String(i + 1));
+        await page.keyboard.press(String((i + 1) % 10));
         await settled(page);
         assert.match(hash(page), new RegExp(`view=${view}`));
     }
@@ -1147,7 +1271,7 @@ test("names that would be markup are text, long ones are cut", async () => {
         const { page, done } = await open(`${s.url}#view=${view}`);
         page.on("dialog", () => assert.fail("a name has run"));
         await settled(page);
-        assert.equal(await page.locator("main :is(img, svg, u, hr, i:not(" +
+        assert.equal(await page.locator("main :is(img, svg:not([role]), u, hr, i:not(" +
             "[class]))").count(), 0, view);
         assert.equal(await page.locator("h1 *:not(bdi)").count(), 0);
         if (view === "sites") {

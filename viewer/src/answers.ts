@@ -21,6 +21,8 @@ export interface Func {
     short?: string; /* of a name that is longer */
     file: string;
     module: string;
+    library?: boolean; /* the system's, not the program's own */
+    whole?: "module" | "directory" | "thread"; /* it stands for many */
 }
 
 export interface Rest {
@@ -127,6 +129,18 @@ export interface Tree {
     focus: Sum;
     functions: Func[];
     nodes: Node[];
+}
+
+/* A function's place in functions, its own, with all it calls, standard error,
+ * sampled blocks, and the range as in Node; caller and callee by their places
+ * in nodes, what passes, and 1 if functions between them were left out. */
+export interface Graph {
+    total: Sum;
+    focus: Sum;
+    functions: Func[];
+    nodes: number[][];
+    edges: number[][];
+    rest: { nodes: number; self: number; edges: number };
 }
 
 export interface SiteRow {

@@ -8,6 +8,7 @@ import { copied } from "./copy";
 import { DiffView } from "./diff";
 import { FlameView } from "./flame";
 import { FunctionsView } from "./functions";
+import { GraphView } from "./graph";
 import { HeatView } from "./heat";
 import { Help } from "./help";
 import { HotView } from "./hot";
@@ -49,7 +50,7 @@ function Tabs(props: { params: Params }) {
     }, [view]);
     return <nav class="tabs" aria-label="Views"><ul ref={list}>
         {VIEWS.map(([name, title], i) => <li key={name}>
-            <a href={linkTo({ view: name })} title={`key ${i + 1}`}
+            <a href={linkTo({ view: name })} title={`key ${(i + 1) % 10}`}
                 aria-current={name === view ? "page" : undefined}
                 onClick={(e) => {
                     if (e.ctrlKey || e.metaKey || e.shiftKey) return;
@@ -73,6 +74,7 @@ function View(props: { params: Params; info: Info; trace: TraceInfo }) {
     switch (viewOf(props.params)) {
     case "sites": return <SitesView {...props} />;
     case "tree": return <TreeView {...props} />;
+    case "graph": return <GraphView {...props} />;
     case "functions": return <FunctionsView {...props} />;
     case "hot": return <HotView {...props} />;
     case "heat": return <HeatView {...props} />;

@@ -62,18 +62,23 @@ function huesOf(forest: Forest): number[] {
     return forest.functions.map((_, i) => hue.get(owner(i)) ?? GREY);
 }
 
-const fills = new WeakMap<Forest, Map<Theme, string[]>>();
+/* By whose code it is: far apart for whoever sees few colours, too. */
+const ownHues = (forest: Forest): number[] => forest.functions.map((f) =>
+    f.whole === "thread" ? GREY : f.library ? 32 : 212);
 
-function byFunction(theme: Theme) {
+const fills = new WeakMap<Forest, Map<string, string[]>>();
+
+function byFunction(theme: Theme, colour: Colouring) {
+    const key = theme + colour;
     return (forest: Forest, box: number): string => {
         let themes = fills.get(forest);
         if (!themes) fills.set(forest, themes = new Map());
-        let list = themes.get(theme);
+        let list = themes.get(key);
         if (!list) {
-            const hues = huesOf(forest);
+            const hues = (colour === "own" ? ownHues : huesOf)(forest);
             list = forest.functions.map((f, i) =>
                 shade(hues[i] as number, hash(f.name), theme));
-            themes.set(theme, list);
+            themes.set(key, list);
         }
         return list[forest.fn[box] as number] ?? "transparent";
     };
@@ -114,8 +119,12 @@ function byDifference(theme: Theme) {
     };
 }
 
-export function palette(theme: Theme, isDiff: boolean): Palette {
-    const fill = isDiff ? byDifference(theme) : byFunction(theme);
+/* By module or file, by whose code it is, by difference. */
+export type Colouring = "part" | "own" | "diff";
+
+export function palette(theme: Theme, colour: Colouring): Palette {
+    const fill = colour === "diff" ? byDifference(theme)
+        : byFunction(theme, colour);
     return theme === "light"
         ? { fill, text: "#16191d", faint: "#5c646e", focus: "#cdd5dd",
             focusText: "#16191d", match: "#f2b8d9", matchText: "#3a0a28",

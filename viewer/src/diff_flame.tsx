@@ -57,7 +57,7 @@ function Graph(props: { tree: DiffTree; params: Params; exact: boolean;
         return tree.functions[forest.fn[box] as number];
     };
     return <>
-        <FlameChart model={m} isDiff matches={matches} isSearching={searchQuery(q) !== ""}
+        <FlameChart model={m} colour="diff" matches={matches} isSearching={searchQuery(q) !== ""}
             label="Differences as a flame graph; the table has them by site."
             boxLabel={(part, box) => {
                 const f = funcAt(part, box);

@@ -206,5 +206,6 @@ export function FilterForm(props: { params: Params; trace: TraceInfo;
         {texts("notinmodule", "Not inside module")}
         {texts("site", "Allocated by")}
         {texts("hide", "Hide frames")}
+        {side === "" && texts("fold", "Fold frames")}
     </div>;
 }

@@ -78,5 +78,7 @@ export function chips(params: Params, trace: TraceInfo,
     }
     many("site", (v) => `allocated by ${quoted(v)}`);
     many("hide", (v) => `hide ${quoted(v)}`);
+    many("fold", (v) => v === "library:" ? "fold libraries"
+        : `fold ${quoted(v)}`);
     return list;
 }

@@ -75,7 +75,7 @@ export function FilterBar(props: { info: Info; trace: TraceInfo;
                                    params: Params }) {
     const { params, trace } = props;
     const list = presets(trace.end_us);
-    const kept = new Set(["t", "by"]);
+    const kept = new Set(["t", "recursion", "threads", "by"]);
     const nothing = Object.fromEntries(FILTER_KEYS.filter((k) => !kept.has(k))
         .map((k) => [k, undefined]));
     return <section class="filters" aria-label="Filter">

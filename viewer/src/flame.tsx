@@ -5,6 +5,7 @@ import { useMemo } from "preact/hooks";
 import type { Func, Sum, TraceInfo, Tree } from "./answers";
 import { ask, query, useAnswer, useAsked } from "./ask";
 import type { Of } from "./find";
+import { Draw, isOwnOf } from "./draw";
 import { found, searchOf, searchQuery } from "./find";
 import { FlameChart } from "./flame_chart";
 import type { Model, Part } from "./flame_model";
@@ -30,7 +31,7 @@ interface Names {
 }
 
 /* The functions of a focus are named even where nothing passes. */
-function namesOf(...trees: (Tree | undefined)[]): Names {
+export function namesOf(...trees: ({ functions: Func[] } | undefined)[]): Names {
     const byId = new Map<number, Func>();
     for (const tree of trees)
         for (const f of tree?.functions ?? [])
@@ -61,7 +62,7 @@ function describe(f: Forest, box: number, by: By, whole: Sum, focus: Sum) {
     return parts;
 }
 
-function Crumbs(props: { fragment: number[]; names: Names }) {
+export function Crumbs(props: { fragment: number[]; names: Names }) {
     const { fragment, names } = props;
     const to = (f: number[]) => go({ focus: f.join(",") });
     if (fragment.length === 0) return null;
@@ -152,7 +153,8 @@ function Graph(props: { params: Params; trace: TraceInfo; by: By;
     };
     return <>
         <Crumbs fragment={m.fragment} names={names} />
-        <FlameChart model={m} isDiff={false} matches={matches}
+        <FlameChart model={m} colour={isOwnOf(params) ? "own" : "part"}
+            matches={matches}
             isSearching={searchQuery(q) !== ""} boxLabel={label} describe={said}
             label={"Flame graph. The tree view has the same as a table."}
             onFocus={(f) => go({ focus: f.join(",") })}
@@ -203,6 +205,7 @@ export function FlameView(props: { params: Params; trace: TraceInfo }) {
                 value={one(params, "grow") === "up" ? "up" : "down"}
                 options={[["down", "Icicle"], ["up", "Flame"]]}
                 onPick={(g) => go({ grow: g === "up" ? "up" : undefined })} />
+            <Draw params={params} trace={props.trace} />
         </div>
         <Waiting asked={asked}>{(picture) =>
             <Graph params={params} trace={props.trace} by={by}

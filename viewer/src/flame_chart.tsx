@@ -9,6 +9,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from
     "preact/hooks";
 import type { TargetedKeyboardEvent } from "preact";
 import type { Func } from "./answers";
+import type { Colouring } from "./colours";
 import { palette } from "./colours";
 import type { Model, Move, Part, Spot } from "./flame_model";
 import { boxAt, extent, forestOf, fragmentOf, hit, step } from "./flame_model";
@@ -19,7 +20,7 @@ import { Tip } from "./tip";
 
 export interface ChartProps {
     model: Model;
-    isDiff: boolean;
+    colour: Colouring;
     label: string;
     matches: Set<string>;
     isSearching: boolean;
@@ -74,8 +75,8 @@ export function FlameChart(props: ChartProps) {
     const [chosen, choose] = useState<Spot>();
     const [over, setOver] = useState<{ spot: Spot; x: number; y: number }>();
     const { width, height } = useSize(scroller);
-    const colours = useMemo(() => palette(theme, props.isDiff),
-                            [theme, props.isDiff]);
+    const colours = useMemo(() => palette(theme, props.colour),
+                            [theme, props.colour]);
 
     const paint = () => {
         if (!canvas.current || !scroller.current || width === 0) return;

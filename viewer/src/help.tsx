@@ -10,7 +10,7 @@ export const helpIsOpen = store(false);
 const KEYS: [string, [string, string][]][] = [
     ["Everywhere", [
         ["?", "this help"],
-        [`1 … ${VIEWS.length}`, VIEWS.map(([, name]) => name).join(", ")],
+        ["1 … 9, 0", VIEWS.map(([, name]) => name).join(", ")],
         ["/", "search for functions, files, modules: a part, =name, ~regex; " +
             "file: and module: before it. Case counts once a capital is typed"],
         ["t", "go to the time line"],
@@ -30,6 +30,11 @@ const KEYS: [string, [string, string][]][] = [
         ["Enter", "focus"],
         ["[ ]", "let go of the outermost, the innermost function"],
         ["Esc, Backspace", "back"],
+    ]],
+    ["Graph", [
+        ["← → ↑ ↓, h j k l", "move"],
+        ["Enter", "focus: stacks with that function"],
+        ["+ - 0", "zoom, fit; the wheel with Ctrl, too"],
     ]],
     ["Tables", [
         ["↑ ↓, j k", "move; Page keys, Home, End"],

@@ -40,7 +40,8 @@ export function onKey(e: KeyboardEvent, trace: TraceInfo | undefined) {
         if (e.key === "Escape") (e.target as HTMLElement).blur();
         return;
     }
-    const view = VIEWS[Number(e.key) - 1];
+    const view = /^\d$/.test(e.key) ? VIEWS[(Number(e.key) + 9) % 10]
+        : undefined;
     const chosen = picked.get();
     const action = chosen &&
         actionsFor(chosen).find((a) => a.key === e.key);
@@ -48,7 +49,7 @@ export function onKey(e: KeyboardEvent, trace: TraceInfo | undefined) {
         "?": () => helpIsOpen.set(true),
         "/": () => focusFirst("#search"),
         t: toTimeline,
-        g: () => focusFirst(".view .flame, .view tr[tabindex='0'], " +
+        g: () => focusFirst(".view .flame, .view .node[tabindex='0'], .view tr[tabindex='0'], " +
             ".view .heat button[tabindex='0']"),
         Y: () => copyTable(document.querySelector<HTMLTableElement>(
             "main table.figures")),

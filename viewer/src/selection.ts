@@ -27,6 +27,17 @@ export const added = (params: Params, key: string, value: string) => {
     return values.includes(value) ? values : [...values, value];
 };
 
+/* A frame may stand for a whole module, directory or thread. */
+const isOne = (p: Picked) => p.fn.whole === undefined;
+
+function inside(not: "" | "not", fn: Func) {
+    const [of, text] = fn.whole === "module" ? ["module", "=" + fn.module]
+        : fn.whole === "directory" ? ["file", fn.file + "/"]
+        : ["", "=" + fn.name];
+    const key = `${not}in${of}`;
+    go({ [key]: added(now(), key, text as string) });
+}
+
 export const focusOn = (ids: number[]) =>
     go({ view: "flame", focus: ids.slice(-FRAGMENT_MOST).join(",") });
 
@@ -47,17 +58,24 @@ export const ACTIONS: Action[] = [
     { key: "f", needsId: true, label: "Focus", title: "flame graph of this function: its " +
         "callers and its callees",
       run: (p) => focusOn(p.fragment ?? [p.fn.id as number]) },
-    { key: "b", needsId: true, label: "Callers, callees",
+    { key: "b", needsId: true, isThere: isOne, label: "Callers, callees",
       title: "tables of both",
       run: (p) => go({ view: "functions", fn: String(p.fn.id) }) },
     { key: "i", label: "Only inside", title: "keep only samples with it on " +
         "their stack",
-      run: (p) => go({ in: added(now(), "in", "=" + p.fn.name) }) },
+      isThere: (p) => p.fn.whole !== "thread",
+      run: (p) => inside("", p.fn) },
     { key: "x", label: "Not inside", title: "leave out samples with it on " +
         "their stack",
-      run: (p) => go({ notin: added(now(), "notin", "=" + p.fn.name) }) },
+      isThere: (p) => p.fn.whole !== "thread",
+      run: (p) => inside("not", p.fn) },
     { key: "d", label: "Hide frames", title: "take its frames out of stacks",
+      isThere: isOne,
       run: (p) => go({ hide: added(now(), "hide", "=" + p.fn.name) }) },
+    { key: "m", label: "Fold module", title: "one frame for each run of " +
+        "frames of its module",
+      isThere: (p) => isOne(p) && p.fn.module !== "",
+      run: (p) => go({ fold: added(now(), "fold", "module:=" + p.fn.module) }) },
     { key: "c", label: "Copy name", title: "the whole name, as the trace has it",
       run: (p) => copy(p.fn.name, "name") },
     { key: "s", label: "Copy stack", title: "a line a frame, innermost first",

@@ -12,7 +12,7 @@ export const TIME_KEYS = ["alloc", "live", "freed", "life"] as const;
 export const FILTER_KEYS = [
     "t", ...TIME_KEYS, "size", "heap", "thread", "domain", "in", "infile",
     "inmodule", "notin", "notinfile", "notinmodule", "site", "stack", "hide",
-    "by",
+    "fold", "recursion", "threads", "by",
 ] as const;
 export type FilterKey = (typeof FILTER_KEYS)[number];
 
@@ -25,6 +25,7 @@ export const VIEWS = [
     ["flame", "Flame graph"],
     ["sites", "Sites"],
     ["tree", "Tree"],
+    ["graph", "Graph"],
     ["functions", "Functions"],
     ["hot", "Hot paths"],
     ["heat", "Size × lifetime"],

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { TargetedKeyboardEvent } from "preact";
 import type { Sum, TraceInfo, Tree } from "./answers";
 import { query, useAnswer } from "./ask";
+import { Draw, isOwnOf } from "./draw";
 import { MIN_SHARE, focusQuery } from "./flame";
 import type { Forest } from "./forest";
 import { pathTo, plant, total } from "./forest";
@@ -70,6 +71,7 @@ interface RowProps {
     exact: boolean;
     whole: Sum;
     q: string;
+    isOwn: boolean;
     onToggle: () => void;
     onPick: () => void;
 }
@@ -78,6 +80,7 @@ function TreeRow(props: RowProps) {
     const { f, node, by } = props;
     const isLeaf = (f.children.get(node)?.length ?? 0) === 0 &&
         cutBelow(f, node) === 0;
+    const fn = f.functions[f.fn[node] as number];
     const depth = f.depth[node] as number;
     const indent = Math.min(depth - 1, 60) * 14;
     return <tr aria-level={depth} tabIndex={props.isHere ? 0 : -1}
@@ -91,7 +94,8 @@ function TreeRow(props: RowProps) {
                         e.stopPropagation();
                         if (!isLeaf) props.onToggle();
                     }}>{isLeaf ? "" : props.isOpen ? "▾" : "▸"}</span>
-                <Name fn={f.functions[f.fn[node] as number]} q={props.q} />
+                {props.isOwn && <i class={fn?.library ? "lib" : "own"} />}
+                <Name fn={fn} q={props.q} />
             </span>
         </th>
         <Cell x={f.value[node] as number} by={by} />
@@ -220,6 +224,7 @@ function Table(props: { answer: Tree; params: Params; trace: TraceInfo;
                             columns={exact ? 2 : 4} />
                         : <TreeRow key={node} f={f} node={node} by={by}
                             exact={exact} whole={answer.focus} q={q}
+                            isOwn={isOwnOf(params)}
                             isOpen={open.has(node)}
                             isHere={node === (rows[at] ?? -1)}
                             onToggle={() => unfold(node, !open.has(node))}
@@ -251,6 +256,7 @@ export function TreeView(props: { params: Params; trace: TraceInfo }) {
             <Choice label="Direction" value={isUp ? "up" : "down"}
                 options={[["down", "Top-down"], ["up", "Bottom-up"]]}
                 onPick={(d) => go({ dir: d === "up" ? "up" : undefined })} />
+            <Draw params={params} trace={props.trace} />
             {focus.length > 0 && <button type="button" class="plain"
                 onClick={() => go({ focus: undefined })}>Leave the focus
             </button>}

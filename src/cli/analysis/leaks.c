@@ -84,10 +84,10 @@ alqi_cli_leaks_sum(const struct alqi_view_group *group)
 static void
 groups_make(struct alqi_cli_leaks *l, struct alqi_view_sum *left)
 {
-    const struct alqi_view_words none = {.n = 0};
+    const struct alqi_view_look look = {.keeps_recursion = false};
     const struct alqi_view_scan scan = {.stacks = left};
 
-    if (!alqi_view_shape_make(&l->shape, l->x, &none) ||
+    if (!alqi_view_shape_make(&l->shape, l->x, &look) ||
         !alqi_view_groups_make(&l->groups, l->x, &l->shape, &scan,
                                ALQI_VIEW_BY_BYTES, GROUP_SHARE))
         give_up("there is no memory");

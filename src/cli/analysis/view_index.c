@@ -25,6 +25,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "cli/analysis/analysis.h"
+#include "cli/analysis/library.h"
 #include "cli/tool/cli.h"
 #include "cli/convert/codes.h"
 #include "cli/analysis/errors.h"
@@ -417,7 +418,8 @@ function_find(struct alqi_cli_view_indexer *x, const struct alqi_cli_frame *f)
         .file = text_of(x, f->file),
         .module = text_of(x, f->module),
         .flags = (f->is_wrapper ? ALQI_VIEW_WRAPPER : 0u) |
-                 (f->is_nameless ? ALQI_VIEW_NAMELESS : 0u),
+                 (f->is_nameless ? ALQI_VIEW_NAMELESS : 0u) |
+                 (alqi_cli_is_library(x->a, f) ? ALQI_VIEW_LIBRARY : 0u),
     };
     return alqi_view_build_function(x->build, &function);
 }
