@@ -396,8 +396,8 @@ test("the graph: calls, focus by pointer and keys, zoom", async () => {
 
     await page.keyboard.press("g");
     await page.keyboard.press("ArrowDown");
-    const here = page.locator(".node:focus");
-    assert.match(await here.getAttribute("aria-label"), /^(sort|walk)\n/);
+    const here = page.locator(".node:focus title");
+    assert.match(await here.textContent(), /^(sort|walk)\n/);
     const width = async () => (await page.locator(".graph svg")
         .boundingBox()).width;
     const fit = await width();

@@ -168,7 +168,8 @@ function Picture(props: { answer: Graph; params: Params; by: By;
             <button type="button" aria-label="Larger" title="+"
                 onClick={() => scale(ZOOM)}>+</button>
         </div>
-        <div class="graph-room" ref={scroller} tabIndex={-1}
+        <div class="graph-room" ref={scroller} tabIndex={0}
+            role="region" aria-label="Call graph, to be scrolled"
             onPointerDown={(e) => {
                 if (e.pointerType === "mouse" && e.button === 0)
                     drag.current = { x: e.clientX, y: e.clientY, far: false };
@@ -219,7 +220,6 @@ function Picture(props: { answer: Graph; params: Params; by: By;
                         : fn?.library ? " lib" : " own";
                     return <g key={i} role="button"
                         tabIndex={i === here ? 0 : -1}
-                        aria-label={said(i, shortOf)}
                         class={"node" + (isOwn ? kind : "") +
                             (matches.has(fn?.name ?? "") ? " match" : "")}
                         transform={`translate(${x[i]! - NODE.width / 2} ${
