@@ -11,6 +11,7 @@ import uPlot from "uplot";
 import type { Timeline, TraceInfo } from "./answers";
 import { useAnswer } from "./ask";
 import { bytesText, durationText, momentText } from "./format";
+import { drawn, marksPlugin } from "./marks";
 import { Choice } from "./parts";
 import type { Params, Range } from "./state";
 import { filterOf, go, one, parseRange, rangeText } from "./state";
@@ -99,6 +100,7 @@ function options(width: number, hasRss: boolean, h: Handlers): uPlot.Options {
     const line = { paths: stepped, points: { show: false } };
     return {
         width, height: HEIGHT, legend: { show: false },
+        plugins: [marksPlugin()],
         padding: [8, 24, 0, 0],
         scales: { x: { time: false }, y: { range: (_u, _min, max) =>
             [0, Math.max(max * 1.05, 1)] } },
@@ -245,6 +247,7 @@ export const focusWish = { on: false };
 export function TimelinePanel(props: { params: Params; trace: TraceInfo }) {
     const { params, trace } = props;
     const end_us = trace.end_us;
+    drawn.trace = trace;
     const { answer: t, error } = useAnswer<Timeline>("timeline",
                                                      filterOf(params));
     const [meaning, mean] = useState<Meaning>("alloc");
