@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "wire/raw.h"
+#include "wire/side.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,6 +39,11 @@ check_event(const struct alqi_raw_decoder *d, const struct alqi_raw_event *e)
         check(strnlen(e->path, sizeof e->path) < sizeof e->path);
         check(strnlen(e->function, sizeof e->function) < sizeof e->function);
         check(e->number <= ALQI_RAW_PYTHON_NUMBER_MAX);
+        break;
+    case ALQI_RAW_MARK:
+        check(e->number <= ALQI_SIDE_MARKS_MAX && e->function[0] != '\0' &&
+              strnlen(e->function, ALQI_SIDE_MARK_BYTES) <
+                  ALQI_SIDE_MARK_BYTES);
         break;
     case ALQI_RAW_FREE_OWN:
         check(e->ordinal < d->next_ordinal);

@@ -31,6 +31,8 @@
 #ifndef ALIQUOT_CONTROL_H
 #define ALIQUOT_CONTROL_H
 
+#include <stddef.h>
+
 #include <aliquot/status.h>
 
 #ifdef __cplusplus
@@ -68,6 +70,7 @@ ALQ_API enum alq_status alq_control_stop(void);
 #pragma weak alq_recorder_stop
 #pragma weak alq_recorder_end
 #pragma weak alq_recorder_forget
+#pragma weak alq_recorder_mark
 #endif
 
 /* alq_recorder_start -- allocations of this process are sampled from now on
@@ -127,6 +130,62 @@ ALQ_API enum alq_status alq_recorder_end(void);
  * Threads  Any.
  * GC       No effect. */
 ALQ_API enum alq_status alq_recorder_forget(void);
+
+/* alq_recorder_mark -- a phase of that name begins in the recording
+ *
+ * name     Copied; of more than 127 bytes the first ones.
+ *
+ * Errors   ALQ_EINVAL   name is NULL or empty
+ *          ALQ_ENOHEAP  no preload is loaded, or it is off for good
+ *          ALQ_ENOTRUN  there is no recording
+ *          ALQ_ESTATE   in a callback, or in a handler that interrupted the
+ *                       profiler
+ *          ALQ_ENOTSUP  the process has forbidden itself system calls
+ *          ALQ_ETOOBIG  the recording has 4096 marks already
+ *          ALQ_EIO      there is no room in the file
+ *          The last four are counted in the recording: reports say how many.
+ * Threads  Any.
+ * GC       No effect. */
+ALQ_API enum alq_status alq_recorder_mark(const char *name);
+
+/* alq_mark -- a phase of that name begins
+ *
+ * In the recording of malloc where the preload is loaded, in the trace of the
+ * managed heap where libaliquot is there, in both where both are; elsewhere it
+ * is two loads and two tests.  This header is all it takes: nothing is linked.
+ * Reports and the viewer have what was allocated from one mark to the next, as
+ * aliquot-report(1) says of --phase.
+ *
+ * name     As alq_recorder_mark.
+ *
+ * Threads  Any; not from a signal handler.
+ * GC       No effect. */
+static inline void
+alq_mark(const char *name)
+{
+    enum alq_status (*of_malloc)(const char *name);
+    enum alq_status (*of_heap)(const char *name);
+
+#if defined(__x86_64__) /* as alq_pool_recorder in pool.h */
+    __asm__(".weak alq_recorder_mark\n\t"
+            "movq alq_recorder_mark@GOTPCREL(%%rip), %0\n\t"
+            ".weak alq_trace_mark\n\t"
+            "movq alq_trace_mark@GOTPCREL(%%rip), %1"
+            : "=r"(of_malloc), "=r"(of_heap));
+#else
+    extern enum alq_status alq_recorder_mark(const char *name)
+        __attribute__((weak));
+    extern enum alq_status alq_trace_mark(const char *name)
+        __attribute__((weak));
+
+    of_malloc = alq_recorder_mark;
+    of_heap = alq_trace_mark;
+#endif
+    if (of_malloc != NULL)
+        (void)of_malloc(name);
+    if (of_heap != NULL)
+        (void)of_heap(name);
+}
 
 #ifdef __cplusplus
 }

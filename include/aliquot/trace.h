@@ -108,6 +108,22 @@ ALQ_API enum alq_status alq_trace_stop(struct alq_trace_counts *out);
  * GC       No effect: callbacks that are still due are not in the file. */
 ALQ_API enum alq_status alq_trace_flush(void);
 
+/* alq_trace_mark -- a phase of that name begins in the trace
+ *
+ * alq_mark (control.h) calls it where the library is there, for programs that
+ * do not care whether they are traced.
+ *
+ * name     Copied; of more than 127 bytes the first ones.
+ *
+ * Errors   ALQ_EINVAL   name is NULL or empty
+ *          ALQ_ENOTRUN  there is no trace
+ *          ALQ_ETOOBIG  the trace has 4096 marks already; the number of others
+ *                       is in it
+ *          ALQ_EIO      the file cannot be written any more
+ * Threads  Any; not from a signal handler.
+ * GC       No effect. */
+ALQ_API enum alq_status alq_trace_mark(const char *name);
+
 /* alq_trace_count -- what the trace has so far, written or not
  *
  * Errors   ALQ_EINVAL   out is NULL

@@ -28,6 +28,8 @@ const struct alqi_cli_verb alqi_cli_verbs[] = {
      alqi_cli_control, alqi_cli_rate_options, false},
     {"status", "show whether and how a running process is recorded", "-p PID",
      alqi_cli_control, alqi_cli_status_options, false},
+    {"mark", "say that a phase begins in a running process", "-p PID NAME",
+     alqi_cli_mark, alqi_cli_mark_options, false},
     {"snapshot", "write a trace of what has been recorded so far",
      "-p PID | RECORDING", alqi_cli_snapshot, alqi_cli_snapshot_options, false},
     {"leaks", "tell lost blocks of a running process from held ones", "-p PID",

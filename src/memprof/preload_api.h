@@ -99,6 +99,7 @@ struct alqi_preload_api {
     enum alq_status (*recorder_stop)(void);
     enum alq_status (*recorder_end)(void);
     enum alq_status (*recorder_forget)(void);
+    enum alq_status (*recorder_mark)(const char *name);
 };
 
 #endif

@@ -231,4 +231,5 @@ ALQI_EXPORT const struct alqi_preload_api alq_preload_api = {
     .recorder_stop = alq_recorder_stop,
     .recorder_end = alq_recorder_end,
     .recorder_forget = alq_recorder_forget,
+    .recorder_mark = alq_recorder_mark,
 };

@@ -206,3 +206,16 @@ alq_attach_end(const char *unused)
 {
     called(end_call, unused);
 }
+
+static bool
+mark_call(const char *name)
+{
+    return state_now() == ALQI_ATTACH_ATTACHED &&
+           alqi_preload_control_marks(name) == ALQ_OK;
+}
+
+ALQI_EXPORT void
+alq_attach_mark(const char *name)
+{
+    called(mark_call, name);
+}

@@ -25,5 +25,6 @@ void alqi_preload_attach_fork_child(void);
 extern struct alqi_attach_told alq_attach_told;
 void alq_attach_begin(const char *settings);
 void alq_attach_end(const char *unused);
+void alq_attach_mark(const char *name);
 
 #endif

@@ -23,6 +23,7 @@
 #include "preload/control.h"
 #include "preload/exact.h"
 #include "preload/file.h"
+#include "preload/mark.h"
 #include "preload/preload.h"
 #include "preload/stream.h"
 #include "wire/side.h"
@@ -280,6 +281,35 @@ alqi_preload_control_rate(double rate, char *reply)
     }
     quiet_leave(&q);
     return ok;
+}
+
+/* The status alone. */
+enum alq_status
+alqi_preload_control_marks(const char *name)
+{
+    char reply[ALQI_PRELOAD_REPLY_BYTES];
+    struct quiet q;
+    enum alq_status status =
+        quiet_enter(&q, reply) ? alqi_preload_mark(name) : ALQ_ENOMEM;
+
+    quiet_leave(&q);
+    return status;
+}
+
+bool
+alqi_preload_control_mark(const char *name, char *reply)
+{
+    enum alq_status status = alqi_preload_control_marks(name);
+
+    if (status == ALQ_OK)
+        return alqi_preload_control_status(reply);
+    snprintf(reply, ALQI_PRELOAD_REPLY_BYTES, "%s",
+             status == ALQ_ENOTRUN ? "nothing is recorded: there is no "
+                                     "recording that a mark could be in"
+             : status == ALQ_ETOOBIG
+                 ? "the recording has as many marks as it may have"
+                 : alq_status_text(status));
+    return false;
 }
 
 bool

@@ -7,6 +7,7 @@
 #ifndef ALQI_PRELOAD_CONTROL_H
 #define ALQI_PRELOAD_CONTROL_H
 
+#include <aliquot/status.h>
 #include <stdbool.h>
 
 enum { ALQI_PRELOAD_REPLY_BYTES = 4096 };
@@ -27,6 +28,9 @@ bool alqi_preload_control_end(char *reply);
 bool alqi_preload_control_close(void);
 /* Another rate; of the next start, if nothing is sampled now. */
 bool alqi_preload_control_rate(double rate, char *reply);
+/* A phase begins (mark.h). */
+bool alqi_preload_control_mark(const char *name, char *reply);
+enum alq_status alqi_preload_control_marks(const char *name);
 /* Brings the recording's counters up to date. */
 bool alqi_preload_control_status(char *reply);
 

@@ -32,7 +32,8 @@
 enum {
     STREAM_FIRST = 2 * ALQI_PRELOAD_STREAMS_MAX,
     CLOCK_FIRST_TICKS = 1 << 20,
-    CLOCK_LAST_TICKS = 1 << 28
+    CLOCK_LAST_TICKS = 1 << 28,
+    MARK_EVENTS = 6 /* put_between writes four at most */
 };
 
 /* A thread's part; pooled with the thread's state.  Its thread alone reads and
@@ -523,6 +524,32 @@ alqi_preload_exact_start(void)
     atomic_store(&alqi_preload_exact_mode, ALQI_PRELOAD_EXACT_ALL);
     alqi_memprof_filter_stop_all();
     alqi_preload_rearm_all(NULL);
+}
+
+/* Room for what put_between writes, and for the mark. */
+bool
+alqi_preload_exact_mark_may(struct alqi_preload_thread *thread)
+{
+    struct alqi_preload_exact *x;
+
+    if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_ALL))
+        return false;
+    x = ready(thread);
+    return x != NULL && (x->encoder.end - x->encoder.at >=
+                             MARK_EVENTS * ALQI_EXACT_EVENT_BYTES_MAX ||
+                         turn(x));
+}
+
+/* The clock before it has the time. */
+void
+alqi_preload_exact_mark(struct alqi_preload_thread *thread, uint32_t number)
+{
+    struct alqi_preload_exact *x = thread->exact;
+
+    x->clock_at_ticks = 0;
+    put_between(thread, alqi_plat_ticks_sigsafe());
+    alqi_exact_put_control(&x->encoder, ALQI_EXACT_MARK, number);
+    alqi_preload_file_commit(x->chunk, x->encoder.at);
 }
 
 /* Announces the thread's name once more: most threads get one after their first

@@ -59,6 +59,12 @@ alqi_preload_exact_moves(struct alqi_preload_thread *thread, const void *block);
 void alqi_preload_exact_moved(struct alqi_preload_exact_moving moving,
                               const void *moved, size_t size_bytes);
 
+/* Whether the thread, which calls, can say where a mark is; if so, the second
+ * call says it.  Nothing of the thread comes in between. */
+bool alqi_preload_exact_mark_may(struct alqi_preload_thread *thread);
+void alqi_preload_exact_mark(struct alqi_preload_thread *thread,
+                             uint32_t number);
+
 void alqi_preload_exact_thread_end(struct alqi_preload_thread *thread);
 
 void alqi_preload_exact_fork_child(void);

@@ -12,6 +12,7 @@
  * .pair.caller  leave() -> enter(), of the next call: what this one did. */
 #include <aliquot/control.h>
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@
 #include "preload/control.h"
 #include "preload/exact.h"
 #include "preload/file.h"
+#include "preload/mark.h"
 #include "preload/preload.h"
 #include "preload/stream.h"
 
@@ -179,4 +181,28 @@ enum alq_status
 alq_recorder_forget(void)
 {
     return alone(forget);
+}
+
+/* Where system calls may be forbidden no signal can be blocked (.inv.parked):
+ * the mark is dropped. */
+enum alq_status
+alq_recorder_mark(const char *name)
+{
+    enum alq_status status = ALQ_OK;
+    int saved = errno;
+
+    if (name == NULL || *name == '\0')
+        return ALQ_EINVAL;
+    if (!atomic_load_explicit(&alqi_preload_is_up, memory_order_acquire))
+        return ALQ_ENOHEAP;
+    if (!alqi_preload_control_is_quiet())
+        status = ALQ_ESTATE;
+    else if (alqi_plat_confinement_sigsafe() != ALQI_PLAT_FREE)
+        status = ALQ_ENOTSUP;
+    if (status == ALQ_OK)
+        status = alqi_preload_control_marks(name);
+    else
+        alqi_preload_mark_drop();
+    errno = saved;
+    return status;
 }

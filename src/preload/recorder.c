@@ -39,6 +39,7 @@
 #include "base/defaults.h"
 #include "preload/exact.h"
 #include "preload/file.h"
+#include "preload/mark.h"
 #include "preload/preload.h"
 #include "preload/pool_name.h"
 #include "preload/python.h"
@@ -668,6 +669,7 @@ alqi_preload_recorder_close(void)
     alqi_preload_stream_renew(&modules);
     alqi_preload_python_close();
     alqi_preload_pool_name_close();
+    alqi_preload_mark_close();
     atomic_store(&recorder.n_modules, 0);
 }
 
@@ -681,6 +683,7 @@ alqi_preload_recorder_fork_child(void)
     alqi_preload_stream_renew(&modules);
     alqi_preload_python_fork_child();
     alqi_preload_pool_name_fork_child();
+    alqi_preload_mark_fork_child();
     atomic_store(&recorder.n_modules, 0);
     alqi_stack_forget(); /* every module is announced again, to the new file */
 }

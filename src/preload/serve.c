@@ -35,6 +35,8 @@ execute(const struct alqi_request *r, char text[ALQI_CONTROL_TEXT_BYTES])
         return alqi_preload_control_stop(text);
     case ALQI_REQUEST_RATE:
         return alqi_preload_control_rate(r->rate, text);
+    case ALQI_REQUEST_MARK:
+        return alqi_preload_control_mark(r->out, text);
     default:
         return alqi_preload_control_status(text);
     }

@@ -71,6 +71,7 @@ static const size_t each_bytes[ALQI_VIEW_N_SECTIONS] = {
     [ALQI_VIEW_S_FUNCTIONS] = sizeof(struct alqi_view_function),
     [ALQI_VIEW_S_THREADS] = sizeof(struct alqi_view_thread),
     [ALQI_VIEW_S_RESIDENT] = sizeof(struct alqi_view_resident),
+    [ALQI_VIEW_S_MARKS] = sizeof(struct alqi_view_mark),
     [ALQI_VIEW_S_NOTES] = sizeof(uint32_t),
     [ALQI_VIEW_S_TEXT_AT] = sizeof(uint64_t),
     [ALQI_VIEW_S_TEXTS] = 1,
@@ -285,6 +286,14 @@ alqi_view_build_resident(struct alqi_view_build *b, uint64_t us, uint64_t bytes)
     struct alqi_view_resident r = {us, bytes};
 
     add(b, ALQI_VIEW_S_RESIDENT, &r);
+}
+
+void
+alqi_view_build_mark(struct alqi_view_build *b, uint64_t us, uint32_t text)
+{
+    struct alqi_view_mark m = {.us = us, .text = text};
+
+    add(b, ALQI_VIEW_S_MARKS, &m);
 }
 
 void

@@ -43,6 +43,9 @@ void alqi_view_build_thread(struct alqi_view_build *build,
                             const struct alqi_view_thread *thread);
 void alqi_view_build_resident(struct alqi_view_build *build, uint64_t us,
                               uint64_t bytes);
+/* In order of time. */
+void alqi_view_build_mark(struct alqi_view_build *build, uint64_t us,
+                          uint32_t text);
 void alqi_view_build_note(struct alqi_view_build *build, uint32_t text);
 
 /* ---- events, in order ---------------------------------------------------- */

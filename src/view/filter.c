@@ -116,6 +116,13 @@ take_freed(struct reader *r, const char *value)
            take_range(r, value, false, &r->filter->freed);
 }
 
+static bool
+take_phase(struct reader *r, const char *value)
+{
+    r->filter->phase = value;
+    return *value != '\0' || fail(r, value, "write the name of a phase");
+}
+
 /* Replaces the default, all heaps, by the listed ones. */
 static bool
 take_heap(struct reader *r, const char *value)
@@ -300,6 +307,7 @@ static const struct {
     {"alloc", take_alloc, IS_OF_TIME},
     {"live", take_live, IS_OF_TIME},
     {"freed", take_freed, IS_OF_TIME},
+    {"phase", take_phase, IS_OF_TIME},
     {"size", take_size, 0},
     {"life", take_life, IS_OF_TIME},
     {"heap", take_heap, 0},
@@ -389,6 +397,7 @@ alqi_view_filter_untime(struct alqi_view_filter *f)
     f->alloc.is_there = f->freed.is_there = f->life.is_there = false;
     f->live_kind = ALQI_VIEW_LIVE_ANY;
     f->is_never = false;
+    f->phase = NULL;
 }
 
 /* ---- copies -------------------------------------------------------------- */
@@ -428,6 +437,8 @@ filter_move(struct alqi_view_filter *f, char *to)
         n += words_move(lists[i], to != NULL ? to + n : NULL);
     for (uint32_t i = 0; i < f->n_choices; i++)
         n += text_move(&f->choices[i].value, to != NULL ? to + n : NULL);
+    if (f->phase != NULL)
+        n += text_move(&f->phase, to != NULL ? to + n : NULL);
     return n;
 }
 

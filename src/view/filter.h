@@ -81,6 +81,8 @@ struct alqi_view_filter {
     enum alqi_view_live live_kind;
     /* freed=never */
     bool is_never;
+    /* allocated in that phase (phase.h .def.name); NULL: in any */
+    const char *phase;
     /* bits of enum alqi_view_heap */
     unsigned heap;
     /* one of them; none: any */

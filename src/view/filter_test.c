@@ -44,36 +44,15 @@ are_same(const char *a, const char *b)
 static void
 each_key_that_chooses_tells_filters_apart(void **state)
 {
-    static const char *const queries[] = {"",
-                                          "t=1",
-                                          "alloc=1..5",
-                                          "alloc=1..6",
-                                          "live=peak",
-                                          "live=end",
-                                          "live=3",
-                                          "freed=never",
-                                          "freed=1..5",
-                                          "size=8..",
-                                          "size=..8",
-                                          "life=1..",
-                                          "heap=minor",
-                                          "heap=major",
-                                          "thread=1",
-                                          "thread=2",
-                                          "domain=1",
-                                          "in=f",
-                                          "in=%3Df",
-                                          "in=f&in=g",
-                                          "notin=f",
-                                          "in=~f",
-                                          "infile=f",
-                                          "inmodule=f",
-                                          "notinfile=f",
-                                          "notinmodule=f",
-                                          "site=f",
-                                          "site=f&hide=g",
-                                          "stack=3",
-                                          "stack=4"};
+    static const char *const queries[] = {
+        "",           "t=1",           "alloc=1..5",  "alloc=1..6",
+        "live=peak",  "live=end",      "live=3",      "freed=never",
+        "freed=1..5", "size=8..",      "size=..8",    "life=1..",
+        "heap=minor", "heap=major",    "phase=a",     "phase=b",
+        "thread=1",   "thread=2",      "domain=1",    "in=f",
+        "in=%3Df",    "in=f&in=g",     "notin=f",     "in=~f",
+        "infile=f",   "inmodule=f",    "notinfile=f", "notinmodule=f",
+        "site=f",     "site=f&hide=g", "stack=3",     "stack=4"};
 
     (void)state;
     for (size_t i = 0; i < ALQI_COUNT_OF(queries); i++)

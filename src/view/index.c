@@ -101,6 +101,7 @@ sections_find(struct alqi_view_index *x)
         section(x, ALQI_VIEW_S_THREADS, sizeof *x->threads, &x->n_threads);
     x->resident =
         section(x, ALQI_VIEW_S_RESIDENT, sizeof *x->resident, &x->n_resident);
+    x->marks = section(x, ALQI_VIEW_S_MARKS, sizeof *x->marks, &x->n_marks);
     x->notes = section(x, ALQI_VIEW_S_NOTES, sizeof *x->notes, &x->n_notes);
     x->text_at =
         section(x, ALQI_VIEW_S_TEXT_AT, sizeof *x->text_at, &x->n_texts);
@@ -109,8 +110,8 @@ sections_find(struct alqi_view_index *x)
            x->chains != NULL && x->classes != NULL && x->origins != NULL &&
            x->stacks != NULL && x->nodes != NULL && x->n_nodes > 0 &&
            x->functions != NULL && x->n_functions > 0 && x->threads != NULL &&
-           x->resident != NULL && x->notes != NULL && x->text_at != NULL &&
-           x->n_texts > 1 &&
+           x->resident != NULL && x->marks != NULL && x->notes != NULL &&
+           x->text_at != NULL && x->n_texts > 1 &&
            (x->n_rows == 0 ||
             (x->n_classes > 0 && x->n_origins > 0 && x->n_stacks > 0));
 }

@@ -22,7 +22,7 @@
 #include "view/peak.h"
 
 enum {
-    ALQI_VIEW_VERSION = 4,
+    ALQI_VIEW_VERSION = 5,
     ALQI_VIEW_BLOCK_ROWS = 1024,
     ALQI_VIEW_KEY_BYTES = 40,
     ALQI_VIEW_ROWS_MAX = 0x7FFFFFFF,
@@ -126,6 +126,15 @@ struct alqi_view_resident {
     uint64_t us, bytes;
 };
 
+/* A phase begins at a time since the start; those of one index rise. */
+struct alqi_view_mark {
+    uint64_t us;
+    /* number of the phase's name */
+    uint32_t text;
+    /* keeps the next one aligned; 0 */
+    uint32_t unused;
+};
+
 /* A row's place in a chain of realloc. */
 struct alqi_view_chain {
     uint32_t row;
@@ -189,6 +198,7 @@ enum alqi_view_section {
     ALQI_VIEW_S_FUNCTIONS,
     ALQI_VIEW_S_THREADS,
     ALQI_VIEW_S_RESIDENT,
+    ALQI_VIEW_S_MARKS,
     ALQI_VIEW_S_NOTES, /* numbers of texts */
     ALQI_VIEW_S_TEXT_AT,
     ALQI_VIEW_S_TEXTS,
@@ -306,6 +316,9 @@ struct alqi_view_index {
     uint32_t n_threads;
     const struct alqi_view_resident *resident;
     uint32_t n_resident;
+    /* by time; read by phase.h */
+    const struct alqi_view_mark *marks;
+    uint32_t n_marks;
     /* numbers of texts */
     const uint32_t *notes;
     uint32_t n_notes;

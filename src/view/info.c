@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "view/ask.h"
+#include "view/phase.h"
 
 /* Writes threads, as many as there is room for, and how many were left out. */
 static void
@@ -117,6 +118,28 @@ put_numbers(struct alqi_view_json *out, const struct alqi_view_index *x)
     alqi_view_json_bool(out, x->n_resident > 0);
 }
 
+/* Writes the marks, as many as there is room for, and how many were left
+ * out. */
+static void
+put_marks(struct alqi_view_json *out, const struct alqi_view_index *x,
+          size_t room)
+{
+    size_t end = out->n + room;
+    uint32_t i;
+
+    alqi_view_json_key(out, "marks");
+    alqi_view_json_open(out, '[');
+    for (i = 0; i < x->n_marks && out->n < end; i++) {
+        alqi_view_json_open(out, '{');
+        alqi_view_json_key_int(out, "us",
+                               (int64_t)(x->marks[i].us & INT64_MAX));
+        alqi_view_json_key_text(out, "name", alqi_view_phase_name(x, i + 1));
+        alqi_view_json_close(out, '}');
+    }
+    alqi_view_json_close(out, ']');
+    alqi_view_json_key_int(out, "marks_left_out", x->n_marks - i);
+}
+
 /* Writes one trace. False after a refusal. */
 static bool
 put_trace(struct alqi_view_ask *ask, uint32_t number)
@@ -126,7 +149,7 @@ put_trace(struct alqi_view_ask *ask, uint32_t number)
                                          .heap = ALQI_VIEW_HEAP_ALL};
     const struct alqi_view_scan *scan = alqi_view_scan_of(t, &all);
     struct alqi_view_json *out = ask->out;
-    size_t room = ALQI_VIEW_ROWS_BYTES / 3 / ask->set->n_traces;
+    size_t room = ALQI_VIEW_ROWS_BYTES / 4 / ask->set->n_traces;
 
     if (scan == NULL)
         return alqi_view_give_up(ask);
@@ -135,6 +158,7 @@ put_trace(struct alqi_view_ask *ask, uint32_t number)
     put_numbers(out, &t->index);
     put_threads(out, &t->index, room);
     put_domains(out, &t->index, room);
+    put_marks(out, &t->index, room);
     put_notes(out, &t->index);
     alqi_view_put_sum(out, "total", &scan->total);
     alqi_view_json_close(out, '}');

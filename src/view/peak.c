@@ -148,6 +148,21 @@ alqi_view_peak_died(struct alqi_view_peak *peak, uint64_t us, unsigned colours,
 }
 
 void
+alqi_view_peak_restart(struct alqi_view_peak *peak, uint64_t us,
+                       double sample_bytes)
+{
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        struct alqi_view_peak_path *path = &peak->paths[k];
+
+        path->most = level(peak, k);
+        path->near_bytes = path->most - sample_bytes / 2;
+        path->is_near = true;
+        path->has_span = false;
+    }
+    peak->last_us = us;
+}
+
+void
 alqi_view_peak_gone(struct alqi_view_peak *peak, uint64_t us,
                     const struct alqi_view_peak *part)
 {

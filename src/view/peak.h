@@ -104,6 +104,9 @@ void alqi_view_peak_born(struct alqi_view_peak *peak, uint64_t us,
                          unsigned colours, double bytes, double sample_bytes);
 void alqi_view_peak_died(struct alqi_view_peak *peak, uint64_t us,
                          unsigned colours, double bytes);
+/* The search begins anew at that time, at a height of what is live. */
+void alqi_view_peak_restart(struct alqi_view_peak *peak, uint64_t us,
+                            double sample_bytes);
 /* All of `part` went at once. */
 void alqi_view_peak_gone(struct alqi_view_peak *peak, uint64_t us,
                          const struct alqi_view_peak *part);

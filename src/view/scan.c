@@ -14,6 +14,7 @@
 
 #include "base/base.h"
 #include "view/naming.h"
+#include "view/phase.h"
 #include "view/scan.h"
 
 /* A scan while it is made. */
@@ -23,7 +24,7 @@ struct scanner {
     /* the result */
     struct alqi_view_scan *out;
     /* by number; NULL: all pass; owned */
-    uint8_t *class_passes, *origin_passes, *stack_passes;
+    uint8_t *class_passes, *origin_passes, *stack_passes, *phase_passes;
     struct alqi_view_rows rows;
 };
 
@@ -187,6 +188,19 @@ stacks_make(struct scanner *s)
     free(functions);
     free(has);
     return is_made;
+}
+
+/* The table of phases. False: no memory. */
+static bool
+phases_make(struct scanner *s)
+{
+    if (s->f->phase == NULL)
+        return true;
+    s->phase_passes = malloc(alqi_view_phases(s->x));
+    if (s->phase_passes == NULL)
+        return false;
+    alqi_view_phase_find(s->x, s->f->phase, s->phase_passes);
+    return true;
 }
 
 /* ---- blocks -------------------------------------------------------------- */
@@ -358,6 +372,28 @@ table_cut(const uint8_t *passes, const uint32_t *numbers,
             r->passes[i] &= passes[numbers[i]];
 }
 
+/* Applies the key `phase`. Rows of a block are near each other: one search says
+ * for how long its phase lasts. */
+static void
+phase_cut(const struct scanner *s, struct alqi_view_rows *r)
+{
+    uint64_t from_us = 1, until_us = 0;
+    uint8_t is_meant = 0;
+
+    if (s->phase_passes == NULL)
+        return;
+    for (uint32_t i = 0; i < r->n; i++) {
+        if (r->born[i] < from_us || r->born[i] >= until_us) {
+            uint32_t k = alqi_view_phase_at(s->x, r->born[i]);
+
+            is_meant = s->phase_passes[k];
+            from_us = k == 0 ? 0 : s->x->marks[k - 1].us;
+            until_us = k < s->x->n_marks ? s->x->marks[k].us : UINT64_MAX;
+        }
+        r->passes[i] &= is_meant;
+    }
+}
+
 /* Sets passes[] of the rows that were read. */
 static void
 rows_cut(struct scanner *s)
@@ -372,6 +408,7 @@ rows_cut(struct scanner *s)
         heap_cut(r, s->x, s->f->heap);
     range_cut(&s->f->alloc, r->born, r);
     range_cut(&s->f->life, r->life, r);
+    phase_cut(s, r);
     live_cut(s, r);
     freed_cut(s, r);
 }
@@ -455,12 +492,13 @@ scan_all(struct scanner *s)
     scan->bits = calloc((size_t)x->n_blocks * (ALQI_VIEW_BLOCK_ROWS / 64) + 1,
                         sizeof *scan->bits);
     is_run = scan->stacks != NULL && scan->bits != NULL && classes_make(s) &&
-             origins_make(s) && stacks_make(s);
+             origins_make(s) && stacks_make(s) && phases_make(s);
     if (is_run)
         blocks_scan(s);
     free(s->class_passes);
     free(s->origin_passes);
     free(s->stack_passes);
+    free(s->phase_passes);
     return is_run;
 }
 

@@ -1,7 +1,7 @@
 /* attach.h -- what a preload that was loaded late tells of itself
  *                                                   [doc/design/attach.md]
  *
- * The library exports one structure and two functions by the names below.  The
+ * The library exports one structure and three functions by the names below. The
  * command finds them in the library's file, gives a thread of the process a
  * call of one, and reads the structure from outside. */
 #ifndef ALQI_WIRE_ATTACH_H
@@ -15,6 +15,9 @@
 #define ALQI_ATTACH_BEGIN "alq_attach_begin"
 /* void (const char *unused) */
 #define ALQI_ATTACH_END "alq_attach_end"
+
+/* void (const char *name): a phase begins; the text stays */
+#define ALQI_ATTACH_MARK "alq_attach_mark"
 
 enum { ALQI_ATTACH_TEXT_BYTES = 4096 };
 

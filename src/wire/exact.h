@@ -60,6 +60,7 @@ enum alqi_exact_control {
     ALQI_EXACT_RATE,    /* allocations from here were sampled: 8 bytes      */
     ALQI_EXACT_RSS,     /* resident bytes now                               */
     ALQI_EXACT_POOL,    /* n: the next allocation is of that pool           */
+    ALQI_EXACT_MARK,    /* n: the MARK event (raw.h) of that number was here */
     ALQI_EXACT_CONTROLS
 };
 
@@ -104,7 +105,8 @@ bool alqi_exact_put_alloc(struct alqi_exact_encoder *encoder, uint64_t ticks,
                           uint64_t address, uint64_t size_bytes, uint32_t node);
 bool alqi_exact_put_free(struct alqi_exact_encoder *encoder, uint64_t ticks,
                          uint64_t address);
-/* TIMED, MOVED, UNDO, MAPPING; SAMPLES, RSS and POOL with their number. */
+/* TIMED, MOVED, UNDO, MAPPING; SAMPLES, RSS, POOL and MARK with their number.
+ */
 bool alqi_exact_put_control(struct alqi_exact_encoder *encoder,
                             enum alqi_exact_control control, uint64_t value);
 bool alqi_exact_put_clock(struct alqi_exact_encoder *encoder, uint64_t ticks,
@@ -149,7 +151,7 @@ struct alqi_exact_event {
     uint64_t ticks; /* shifted */
     uint64_t address;
     uint64_t size_bytes;
-    uint64_t value; /* SAMPLES, CLOCK (absolute), RSS, POOL */
+    uint64_t value; /* SAMPLES, CLOCK (absolute), RSS, POOL, MARK */
     double rate;
     uint32_t thread_index;
     uint32_t tid;

@@ -225,6 +225,7 @@ get_control(struct alqi_exact_decoder *d, struct alqi_exact_event *event)
     case ALQI_EXACT_SAMPLES:
     case ALQI_EXACT_RSS:
     case ALQI_EXACT_POOL:
+    case ALQI_EXACT_MARK:
         return get_number(d, &event->value);
     case ALQI_EXACT_MOVED:
     case ALQI_EXACT_UNDO:

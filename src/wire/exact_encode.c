@@ -76,6 +76,7 @@ alqi_exact_put_control(struct alqi_exact_encoder *e,
     case ALQI_EXACT_SAMPLES:
     case ALQI_EXACT_RSS:
     case ALQI_EXACT_POOL:
+    case ALQI_EXACT_MARK:
         e->at = alqi_exact_put_number(e->at, value);
         break;
     default:

@@ -174,6 +174,8 @@ struct alqi_raw_header {
     _Atomic(uint32_t) has_jit_dump;
     char jit_dump[ALQI_RAW_JIT_DUMP_BYTES];
     _Atomic(uint32_t) ending; /* enum alqi_raw_ending */
+    /* Marks that are not in the recording. */
+    _Atomic(uint64_t) dropped_marks;
 };
 
 _Static_assert(sizeof(struct alqi_raw_header) <= ALQI_RAW_HEADER_BYTES,
@@ -293,6 +295,11 @@ bool alqi_raw_put_module(struct alqi_raw_encoder *encoder, uint64_t now_ns,
 bool alqi_raw_put_code(struct alqi_raw_encoder *encoder, uint64_t now_ns,
                        uint32_t number, const char *function, const char *file);
 
+/* A phase of that name begins; the name is as alqi_side_mark_name makes it.
+ * Where it begins an exact stream says by the number; 0: here. */
+bool alqi_raw_put_mark(struct alqi_raw_encoder *encoder, uint64_t now_ns,
+                       uint32_t number, const char *name);
+
 /* ---- decoder ------------------------------------------------------------- */
 
 enum alqi_raw_kind {
@@ -310,7 +317,8 @@ enum alqi_raw_kind {
     ALQI_RAW_RSS = 19,
     ALQI_RAW_REBORN = 20, /* comes out as part of the ALLOC, too */
     ALQI_RAW_CODE = 21,
-    ALQI_RAW_POOLED = 22 /* comes out as part of the ALLOC, too */
+    ALQI_RAW_POOLED = 22, /* comes out as part of the ALLOC, too */
+    ALQI_RAW_MARK = 23
 };
 
 /* An event as it is read; of the fields below, those of its kind are valid. */
@@ -336,9 +344,9 @@ struct alqi_raw_event {
     uint64_t from_ordinal;
     /* RSS */
     uint64_t rss_bytes;
-    /* CODE: its file is `path` */
+    /* CODE: its file is `path`; MARK: up to ALQI_SIDE_MARKS_MAX */
     uint32_t number;
-    char function[ALQI_RAW_NAME_BYTES_MAX];
+    char function[ALQI_RAW_NAME_BYTES_MAX]; /* MARK: the phase's name */
     /* MODULE */
     uint64_t start, end, bias;
     char path[ALQI_RAW_TEXT_BYTES_MAX];

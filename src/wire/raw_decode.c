@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "wire/raw.h"
+#include "wire/side.h"
 #include "wire/varint.h"
 
 static bool
@@ -243,6 +244,18 @@ get_code(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
     return true;
 }
 
+/* A phase's name. */
+static bool
+get_mark(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
+{
+    if (!get_u32(d, &event->number) ||
+        !get_text(d, event->function, ALQI_SIDE_MARK_BYTES))
+        return false;
+    if (event->number > ALQI_SIDE_MARKS_MAX)
+        return fail(d, "a mark has too large a number");
+    return event->function[0] != '\0' || fail(d, "a mark has no name");
+}
+
 /* What follows kind and time. */
 static bool
 get_body(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
@@ -277,6 +290,8 @@ get_body(struct alqi_raw_decoder *d, struct alqi_raw_event *event)
         return get_code(d, event);
     case ALQI_RAW_POOLED:
         return get_pooled(d, event);
+    case ALQI_RAW_MARK:
+        return get_mark(d, event);
     }
     return fail(d, "an event is of no known kind");
 }

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "wire/raw.h"
+#include "wire/side.h"
 #include "wire/varint.h"
 
 /* Length-prefixed bytes. */
@@ -263,5 +264,19 @@ alqi_raw_put_code(struct alqi_raw_encoder *e, uint64_t now_ns, uint32_t number,
     at = alqi_wire_varint_put(at, number);
     at = put_bytes(at, function, n_function);
     e->at = put_bytes(at, file, n_file);
+    return true;
+}
+
+bool
+alqi_raw_put_mark(struct alqi_raw_encoder *e, uint64_t now_ns, uint32_t number,
+                  const char *name)
+{
+    size_t n = strnlen(name, ALQI_SIDE_MARK_BYTES - 1);
+    uint8_t *at = e->at;
+
+    if (!has_room(e, 1 + 3 * ALQI_WIRE_VARINT_BYTES_MAX + n))
+        return false;
+    at = put_head(e, at, ALQI_RAW_MARK, now_ns);
+    e->at = put_bytes(alqi_wire_varint_put(at, number), name, n);
     return true;
 }

@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "base/test_seed.h"
 #include "wire/raw.h"
+#include "wire/side.h"
 
 enum { DEPTH = 40, EVENTS = 20000, HOSTILE_ROUNDS = 20000 };
 
@@ -438,10 +439,47 @@ names_of_code_come_back(void **state)
     assert_int_equal(alqi_raw_next(&d, &event), 0);
 }
 
+/* A mark comes back, with and without a number; without a name, or with a
+ * number too large, it is damage. */
+static void
+marks_come_back(void **state)
+{
+    static const struct {
+        uint32_t number;
+        const char *name, *error;
+    } rows[] = {
+        {0, "loaded", NULL},
+        {ALQI_SIDE_MARKS_MAX, "a b", NULL},
+        {0, "", "a mark has no name"},
+        {ALQI_SIDE_MARKS_MAX + 1, "x", "a mark has too large a number"}};
+    static struct alqi_raw_decoder d;
+    static struct alqi_raw_event event;
+
+    (void)state;
+    for (size_t i = 0; i < ALQI_COUNT_OF(rows); i++) {
+        struct alqi_raw_encoder e = {0};
+
+        encoder_open(&e, 50);
+        assert_true(alqi_raw_put_mark(&e, 60, rows[i].number, rows[i].name));
+        commit(&e);
+        assert_true(alqi_raw_decoder_open(&d, chunk, sizeof chunk));
+        assert_int_equal(alqi_raw_next(&d, &event), rows[i].error ? -1 : 1);
+        if (rows[i].error != NULL) {
+            assert_string_equal(d.error, rows[i].error);
+            continue;
+        }
+        assert_int_equal(event.kind, ALQI_RAW_MARK);
+        assert_int_equal(event.number, rows[i].number);
+        assert_true(event.time_ns == 60);
+        assert_string_equal(event.function, rows[i].name);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(marks_come_back),
         cmocka_unit_test(allocations_come_back),
         cmocka_unit_test(stacks_with_a_number_come_again),
         cmocka_unit_test(numbers_are_bounded),

@@ -12,7 +12,7 @@
 static const char *const commands[] = {
     [ALQI_REQUEST_STATUS] = "status",     [ALQI_REQUEST_START] = "start",
     [ALQI_REQUEST_STOP] = "stop",         [ALQI_REQUEST_RATE] = "rate",
-    [ALQI_REQUEST_SNAPSHOT] = "snapshot",
+    [ALQI_REQUEST_SNAPSHOT] = "snapshot", [ALQI_REQUEST_MARK] = "mark",
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
@@ -33,6 +33,7 @@ const char *
 alqi_request_read(const char *line, struct alqi_request *out)
 {
     char command[16];
+    bool is_mark;
     int i = 0;
 
     if (strncmp(line, ALQI_REQUEST_GREETING " ",
@@ -48,9 +49,11 @@ alqi_request_read(const char *line, struct alqi_request *out)
     if (i == N_COMMANDS || (i == ALQI_REQUEST_RATE && out->rate <= 0))
         return "there is no such command";
     out->command = (enum alqi_request_command)i;
-    if (!alqi_side_get(line, "out", out->out, sizeof out->out))
+    is_mark = out->command == ALQI_REQUEST_MARK;
+    if (!alqi_side_get(line, is_mark ? "name" : "out", out->out,
+                       sizeof out->out))
         out->out[0] = '\0';
-    return NULL;
+    return is_mark && out->out[0] == '\0' ? "a mark needs a name" : NULL;
 }
 
 void

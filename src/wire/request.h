@@ -5,6 +5,7 @@
  *   aliquot/1 stop
  *   aliquot/1 rate rate=R
  *   aliquot/1 snapshot                   (as status; the file is up to date)
+ *   aliquot/1 mark name=N                (a phase begins)
  *
  * One line each; values are encoded as in wire/side.h.  An answer's keys are
  *
@@ -39,13 +40,14 @@ enum alqi_request_command {
     ALQI_REQUEST_START,
     ALQI_REQUEST_STOP,
     ALQI_REQUEST_RATE,
-    ALQI_REQUEST_SNAPSHOT
+    ALQI_REQUEST_SNAPSHOT,
+    ALQI_REQUEST_MARK
 };
 
 struct alqi_request {
     enum alqi_request_command command;
     double rate;                      /* 0: not given; else up to 1 */
-    char out[ALQI_REQUEST_OUT_BYTES]; /* "": not given              */
+    char out[ALQI_REQUEST_OUT_BYTES]; /* "": not given; MARK: the name */
 };
 
 /* NULL, or what is wrong with the line. */

@@ -65,6 +65,19 @@ alqi_side_put(char *line, size_t capacity, size_t n_used, const char *key,
     return n;
 }
 
+bool
+alqi_side_mark_name(char out[ALQI_SIDE_MARK_BYTES], const char *name)
+{
+    size_t n = strnlen(name, ALQI_SIDE_MARK_BYTES);
+
+    if (n == ALQI_SIDE_MARK_BYTES)
+        for (n--; n > 0 && (name[n] & 0xC0) == 0x80;)
+            n--;
+    memcpy(out, name, n);
+    out[n] = '\0';
+    return n > 0;
+}
+
 void
 alqi_side_text(struct alqi_side_line *line, const char *key, const char *value)
 {

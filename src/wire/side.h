@@ -30,6 +30,7 @@
  *   jit      note=        (what the names of code made at run time lack)
  *   rate     index= per_word=              (once, before its first use)
  *   rss      bytes=                        (resident, at the record's time)
+ *   mark     name=           (a phase begins at the record's time: marks.md)
  *   process  index= pid= parent= start_us= host= program=    (of a trace made
  *            of several; its thread, cmdline and end lines have process=index)
  *   gone     process=                      (it ended: what it held went too)
@@ -56,6 +57,9 @@
 #define ALQI_SIDE_MOVED_LAST                                                   \
     (ALQI_SIDE_PREFIX | ALQI_SIDE_MOVED | ALQI_SIDE_LAST)
 
+/* Of marks: a name with its NUL; those that one process writes. */
+enum { ALQI_SIDE_MARK_BYTES = 128, ALQI_SIDE_MARKS_MAX = 4096 };
+
 static inline bool
 alqi_side_is(uint64_t code)
 {
@@ -66,6 +70,10 @@ alqi_side_is(uint64_t code)
  * returns the new length, or n_used unchanged when it does not fit. */
 size_t alqi_side_put(char *line, size_t capacity, size_t n_used,
                      const char *key, const char *value);
+
+/* A phase's name as a record has it: cut, if it is too long, between two
+ * characters of UTF-8.  False: it is empty.  Async-signal-safe. */
+bool alqi_side_mark_name(char out[ALQI_SIDE_MARK_BYTES], const char *name);
 
 /* A line in the making, in memory of the caller's; n is 0 at first. */
 struct alqi_side_line {

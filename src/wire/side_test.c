@@ -90,13 +90,35 @@ cut_values(void **state)
     }
 }
 
+/* Names up to the bound stay; longer ones are cut, between two characters. */
+static void
+names_of_marks(void **state)
+{
+    enum { MOST = ALQI_SIDE_MARK_BYTES - 1 };
+    char name[2 * ALQI_SIDE_MARK_BYTES], out[ALQI_SIDE_MARK_BYTES];
+
+    (void)state;
+    assert_false(alqi_side_mark_name(out, ""));
+    for (size_t n = 1; n < sizeof name; n++) {
+        memset(name, 'm', n);
+        name[n] = '\0';
+        assert_true(alqi_side_mark_name(out, name));
+        assert_int_equal(strlen(out), n < MOST ? n : MOST);
+    }
+    for (size_t at = MOST - 4; at <= MOST; at++) {
+        memset(name, 'm', sizeof name - 1);
+        memcpy(name + at, "\xE2\x82\xAC", 3);
+        assert_true(alqi_side_mark_name(out, name));
+        assert_int_equal(strlen(out), at + 3 <= MOST ? MOST : at);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line),
-        cmocka_unit_test(every_byte),
-        cmocka_unit_test(every_capacity),
+        cmocka_unit_test(names_of_marks), cmocka_unit_test(a_line),
+        cmocka_unit_test(every_byte),     cmocka_unit_test(every_capacity),
         cmocka_unit_test(cut_values),
     };
 

@@ -112,3 +112,14 @@ alqi_side_write_rate(const struct alqi_side_writer *w, uint64_t index,
     alqi_side_real(&line, "per_word", per_word);
     return alqi_side_write_line(w, text);
 }
+
+enum alq_status
+alqi_side_write_phase(const struct alqi_side_writer *w, const char *name)
+{
+    char text[ALQI_SIDE_LINE_BYTES];
+    struct alqi_side_line line = ALQI_SIDE_LINE_IN(text);
+
+    alqi_side_text(&line, NULL, "mark");
+    alqi_side_text(&line, "name", name);
+    return alqi_side_write_line(w, text);
+}

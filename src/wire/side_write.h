@@ -53,6 +53,9 @@ enum alq_status alqi_side_write_module(const struct alqi_side_writer *w,
 /* What a module's symbols lack. */
 enum alq_status alqi_side_write_symbols(const struct alqi_side_writer *w,
                                         uint64_t id, const char *note);
+/* A phase of that name begins. */
+enum alq_status alqi_side_write_phase(const struct alqi_side_writer *w,
+                                      const char *name);
 enum alq_status alqi_side_write_rate(const struct alqi_side_writer *w,
                                      uint64_t index, double per_word);
 

@@ -118,6 +118,7 @@ take_side(struct read_trace *t, struct judge *j, const struct alqi_ctf_event *e)
     assert_in_range(t->n_texts, 0, READ_TEXTS_MAX - 1);
     t->texts[t->n_texts] = strdup(e->location.entries[0].function);
     assert_non_null(t->texts[t->n_texts]);
+    t->texts_us[t->n_texts] = e->time_us;
     t->n_texts++;
 }
 

@@ -18,7 +18,7 @@
 
 enum {
     READ_EVENTS_MAX = 1 << 20,
-    READ_TEXTS_MAX = 4096,
+    READ_TEXTS_MAX = 8192,
     READ_STREAMS = 128,
     READ_TEXT_BYTES = 200
 };
@@ -48,6 +48,7 @@ struct read_trace {
     uint64_t n_allocs, n_promotes, n_collects, n_samples;
     uint64_t n_warnings;         /* of a file that is cut, say */
     char *texts[READ_TEXTS_MAX]; /* side records */
+    uint64_t texts_us[READ_TEXTS_MAX];
     size_t n_texts;
     struct alqi_ctf_reader *reader; /* for names, until _drop */
     void *file;

@@ -354,6 +354,89 @@ native_frames_have_functions(void **state)
     source_set(describe);
 }
 
+/* ---- marks -------------------------------------------------------------- */
+
+/* Which mark of a trace is text number i of it; 0: none. */
+static unsigned
+mark_of(const struct read_trace *t, size_t i)
+{
+    return strncmp(t->texts[i], "mark name=", 10) == 0
+               ? (unsigned)atoi(t->texts[i] + 10)
+               : 0;
+}
+
+/* marks.md .inv.apart: of the blocks, which have the numbers of the phase that
+ * they are of as their lengths, those before a mark have earlier times. */
+static void
+marks_are_apart(const struct read_trace *t, unsigned n_marks)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < t->n_texts; i++) {
+        unsigned mark = mark_of(t, i);
+
+        if (mark == 0)
+            continue;
+        assert_int_equal(mark, ++n);
+        for (size_t k = 0; k < t->n_events; k++)
+            assert_int_equal(t->events[k].time_us >= t->texts_us[i],
+                             t->events[k].length > mark);
+    }
+    assert_int_equal(n, n_marks);
+}
+
+static void
+marks_lie_between_what_happened(void **state)
+{
+    enum { MARKS = 50 };
+    const char *path = path_of("marks");
+
+    (void)state;
+    assert_int_equal(alq_trace_mark("early"), ALQ_ENOTRUN);
+    assert_int_equal(alq_trace_mark(""), ALQ_EINVAL);
+    assert_int_equal(alq_trace_mark(NULL), ALQ_EINVAL);
+    source_set(describe);
+    for (unsigned format = 2; format <= 3; format++) {
+        const uintptr_t frame = 0x5000;
+        struct read_trace t;
+        char name[16];
+
+        begin(path, format);
+        for (unsigned phase = 1; phase <= MARKS + 1; phase++) {
+            for (self = 1; self <= 3; self++)
+                play_alloc(true, ALQ_SOURCE_NORMAL, phase, 1, &frame, 1);
+            self = 1;
+            snprintf(name, sizeof name, "%u", phase);
+            if (phase <= MARKS)
+                alq_mark(name);
+        }
+        assert_int_equal(alq_trace_stop(NULL), ALQ_OK);
+        read_trace(&t, path, false);
+        assert_true(t.n_events == 3 * (MARKS + 1));
+        marks_are_apart(&t, MARKS);
+        assert_true(read_number(read_text(&t, "end"), "dropped_marks") == 0);
+        read_drop(&t);
+    }
+}
+
+static void
+marks_are_so_many(void **state)
+{
+    const char *path = path_of("marks");
+    struct read_trace t;
+
+    (void)state;
+    begin(path, 0);
+    for (unsigned i = 0; i < 4096 - 100; i++)
+        assert_int_equal(alq_trace_mark("m"), ALQ_OK);
+    for (unsigned i = 0; i < 107; i++)
+        assert_int_equal(alq_trace_mark("m"), i < 100 ? ALQ_OK : ALQ_ETOOBIG);
+    assert_int_equal(alq_trace_stop(NULL), ALQ_OK);
+    read_trace(&t, path, false);
+    assert_true(read_number(read_text(&t, "end"), "dropped_marks") == 7);
+    read_drop(&t);
+}
+
 /* ---- depth -------------------------------------------------------------- */
 
 static void
@@ -392,6 +475,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(marks_lie_between_what_happened),
+        cmocka_unit_test(marks_are_so_many),
         cmocka_unit_test(the_file_has_what_happened),
         cmocka_unit_test(each_domain_may_have_a_stream),
         cmocka_unit_test(names_may_be_anything),

@@ -197,6 +197,49 @@ test("both sides of a comparison are one time line", async () => {
     await done();
 });
 
+test("marks: a click selects a phase, and so does the form", async () => {
+    const t = new TraceFile();
+    const phase = (us, n, name) => {
+        t.at(us);
+        if (name) t.mark(name);
+        for (let i = 0; i < n; i++) t.alloc(100, [{ name: "main" }]);
+    };
+    phase(0, 1);
+    phase(100_000, 2, "load");
+    phase(400_000, 4, "work");
+    phase(700_000, 8, "work");
+    t.at(1_000_000).alloc(100, [{ name: "main" }]);
+    const s = await serve(write("marks.ctf", t.bytes()));
+    const { page, complaints, done } = await open(`${s.url}#view=sites&top=full`);
+    await settled(page);
+    const blocks = async () => Number(/in (\d+)/.exec(
+        (await page.locator("main").innerText()).replaceAll(",", ""))?.[1]);
+    const all = await blocks();
+    const press = async (title, key, part) => {
+        await page.locator(".marks").getByTitle(title).click();
+        await settled(page);
+        assert.equal(hash(page),
+                     `#view=sites&phase=${encodeURIComponent(key)}&top=full`);
+        assert.ok(Math.abs(await blocks() / all - part / 16) < 0.01, key);
+    };
+    await press(/^phase load,/, "load", 2);
+    await press(/^phase work#1,/, "work#1", 4);
+    await press(/^phase work#2,/, "work#2", 9);
+    assert.equal(await page.locator(".marks [aria-pressed=true]").count(), 1);
+    await page.getByRole("button", { name: "Filter…" }).click();
+    await page.getByLabel("Phase", { exact: true }).selectOption("work");
+    await settled(page);
+    assert.ok(Math.abs(await blocks() / all - 13 / 16) < 0.01, "both");
+    await page.getByLabel("Phase", { exact: true }).selectOption("");
+    await settled(page);
+    assert.equal(await blocks(), all);
+    await page.evaluate(axeSource());
+    assert.deepEqual(await faults(page), []);
+    assert.deepEqual(complaints, []);
+    await done();
+    await s.stop();
+});
+
 test("every field of the filter", async () => {
     const { page, done } = await at("#view=sites");
     await page.getByRole("button", { name: "Filter…" }).click();

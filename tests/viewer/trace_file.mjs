@@ -122,6 +122,16 @@ export class TraceFile {
         if (code !== undefined) return code;
         code = this.codes.size + 1;
         this.codes.set(key, code);
+        return this.record(code, { name, file, line });
+    }
+
+    /* A phase begins (wire/side.h). */
+    mark(name) {
+        this.record((0x2an << 58n) | (2n << 56n) | BigInt(this.now_us),
+                    { name: `mark name=${name}`, file: "aliquot", line: 0 });
+    }
+
+    record(code, { name, file, line }) {
         this.room(32 + 2 * (Buffer.byteLength(name) + Buffer.byteLength(file)));
         this.event(1);
         const b = this.packet;

@@ -56,6 +56,8 @@ export interface TraceInfo {
     n_left_out: number; /* of the trace's sampled blocks, by chance */
     threads: Thread[];
     domains: number[];
+    marks: { us: number; name: string }[]; /* by time */
+    marks_left_out: number;
     has_rss: boolean;
     damage: string | null;
     notes: string[];

@@ -8,6 +8,7 @@ import { useEffect, useId, useState } from "preact/hooks";
 import type { TraceInfo } from "./answers";
 import { hasHeaps } from "./answers";
 import { parseSize, parseTime, sizeEntry, timeEntry } from "./format";
+import { PhaseChoice } from "./marks";
 import { clean } from "./parts";
 import { threadName } from "./filter_text";
 import type { Params } from "./state";
@@ -173,6 +174,11 @@ export function FilterForm(props: { params: Params; trace: TraceInfo;
         </Field>;
     return <div class="form">
         {range("alloc", "Allocated in", TIME)}
+        {(trace.marks.length > 0 || one(params, side + "phase")) &&
+            <Field label="Allocated in phase">
+                <PhaseChoice params={params} trace={trace}
+                    name={side + "phase"} />
+            </Field>}
         <Field label="Live at">
             <WordOrRange params={params} name={side + "live"} label="Live at"
                 words={[["peak", "the peak"], ["end", "the end"]]} moment />

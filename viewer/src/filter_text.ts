@@ -41,6 +41,7 @@ const quoted = (text: string) =>
 
 const SINGLE: Record<string, (text: string) => string> = {
     alloc: (v) => `allocated ${period(v)}`,
+    phase: (v) => `phase ${v}`,
     live,
     freed: (v) => v === "never" ? "never freed" : v === ".." ? "freed"
         : `freed ${period(v)}`,

@@ -5,6 +5,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { Timeline, TraceInfo } from "./answers";
 import { query, useAnswer } from "./ask";
 import { BANDS } from "./colours";
+import { drawn } from "./marks";
 import type { Params } from "./state";
 import { filterOf, go, one, parseRange, rangeText } from "./state";
 import { useTheme } from "./theme";
@@ -68,6 +69,7 @@ export const focusWish = { on: false };
 export function TimelinePanel(props: { params: Params; trace: TraceInfo }) {
     const { params, trace } = props;
     const inks = BANDS[useTheme()];
+    drawn.trace = trace;
     const { answer: t, error } = useAnswer<Timeline>("timeline",
         query(filterOf(params), drawQuery(params), stackQuery(params)));
     const spans = useMemo(() => spansOf(params, trace), [params, trace]);
@@ -83,7 +85,7 @@ export function TimelinePanel(props: { params: Params; trace: TraceInfo }) {
     if (error !== undefined)
         return <p class="error" role="alert">{error}</p>;
     if (!t) return <div class="timeline" aria-busy="true" />;
-    return <Chart id="timeline" draw={t.draw} lines={lines}
+    return <Chart id="timeline" draw={t.draw} lines={lines} hasMarks
         step_us={t.step_us} end_us={trace.end_us} spans={spans}
         onRange={(meaning, range) => go({ [meaning]: rangeText(range) })}
         onMoment={(us) => go({ live: String(us) })}>

@@ -102,6 +102,7 @@ interface ChartProps {
     onRange: (meaning: Meaning, range: Range) => void;
     onMoment: (us: number) => void;
     high?: number; /* pixels of the picture */
+    hasMarks?: boolean; /* those of marks.tsx are drawn */
     children: ComponentChildren; /* choices */
 }
 
@@ -177,6 +178,7 @@ export function Chart(props: ChartProps) {
                 "they stretch a range, Enter applies."}
             onKeyDown={onKey} onMouseLeave={() => setAt(null)}>
             <Plot draw={draw} lines={shown} high={props.high ?? 148}
+                hasMarks={!!props.hasMarks}
                 step_us={step_us} spans={spans} cursor={keys?.at}
                 onRange={onRange} onMove={setAt}
                 onSpot={(s) => setSpot(bands.length > 0 ? s : undefined)}

@@ -3,6 +3,7 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { durationText, momentText } from "./format";
+import { marksPlugin } from "./marks";
 import type { Draw, Line, Values } from "./timeline_lines";
 import { drawnText, tops } from "./timeline_lines";
 import { useTheme } from "./theme";
@@ -73,6 +74,7 @@ export interface PlotProps extends Handlers {
     lines: Line[];
     step_us: number;
     spans: Span[];
+    hasMarks: boolean;
     cursor: number | undefined; /* step that the keys chose */
 }
 
@@ -139,6 +141,7 @@ function options(width: number, props: PlotProps, spans: () => Span[],
     const isBytes = draw === "bytes" || draw === "allocated";
     return {
         width, height: props.high, legend: { show: false },
+        plugins: props.hasMarks ? [marksPlugin()] : [],
         padding: [8, 24, 0, 0],
         scales: { x: { time: false }, y: { range: (_u, _min, max) =>
             [0, Math.max((max ?? 0) * 1.05, least)] } },

@@ -603,6 +603,7 @@ alqi_cli_analysis_take(struct alqi_cli_analysis *a,
                 alqi_cli_estimator_rate(&a->estimator, a->notes.rate_per_word);
         if (a->notes.n_rss != a->n_rss)
             take_rss(a, us);
+        alqi_cli_marks_take(&a->marks, us, &a->notes);
         if (a->notes.gone != 0)
             process_end(a, us);
         break;
@@ -887,6 +888,7 @@ alqi_cli_analysis_free(struct alqi_cli_analysis *a)
     alqi_cli_shares_free(&a->shares);
     alqi_cli_stacks_free(&a->stacks);
     alqi_cli_notes_free(&a->notes);
+    alqi_cli_marks_free(&a->marks);
     alqi_cli_estimator_free(&a->estimator);
     alqi_cli_names_drop(a->names);
 }

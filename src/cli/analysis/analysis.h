@@ -9,6 +9,7 @@
 #include "cli/analysis/chains.h"
 #include "cli/analysis/churn.h"
 #include "cli/analysis/estimate.h"
+#include "cli/analysis/marks.h"
 #include "cli/convert/heaptrack.h"
 #include "cli/read/input.h"
 #include "cli/read/names.h"
@@ -188,6 +189,8 @@ struct alqi_cli_analysis {
     struct alqi_cli_rss rss;
     /* of notes.n_rss, records taken into rss */
     uint64_t n_rss;
+    /* owned; a picture has the running analysis's */
+    struct alqi_cli_marks marks;
     /* allocations by source; counted at once */
     struct alqi_cli_sum by_source[ALQI_CLI_N_SOURCES];
     /* blocks that left the minor heap */

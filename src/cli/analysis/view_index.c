@@ -591,11 +591,14 @@ suppressed_put(struct alqi_cli_view_indexer *x)
 }
 
 static void
-resident_put(struct alqi_cli_view_indexer *x)
+looks_put(struct alqi_cli_view_indexer *x)
 {
     for (uint32_t i = 0; i < x->looks.n_resident; i++)
         alqi_view_build_resident(x->build, x->looks.resident[i].us,
                                  x->looks.resident[i].bytes);
+    for (uint32_t i = 0; i < x->a->marks.n; i++)
+        alqi_view_build_mark(x->build, x->a->marks.at[i].us,
+                             text_of(x, x->a->marks.at[i].name));
 }
 
 /* The index's header. */
@@ -717,7 +720,7 @@ tables_put(struct alqi_cli_view_indexer *x,
 
     stacks_put(x);
     threads_put(x);
-    resident_put(x);
+    looks_put(x);
     alqi_cli_remarks(x->a, label->damage, note_put, x);
     flaw_put(x);
     suppressed_put(x);

@@ -50,6 +50,7 @@ struct alqi_cli_attach {
     uintptr_t told; /* addresses in the library; 0: it is not there */
     uintptr_t begin;
     uintptr_t end;
+    uintptr_t mark; /* 0: an older library has none */
 };
 
 static void
@@ -231,6 +232,7 @@ library_find(struct alqi_cli_attach *a)
     a->told = alqi_cli_modules_symbol(a->modules, file, ALQI_ATTACH_TOLD);
     a->begin = alqi_cli_modules_symbol(a->modules, file, ALQI_ATTACH_BEGIN);
     a->end = alqi_cli_modules_symbol(a->modules, file, ALQI_ATTACH_END);
+    a->mark = alqi_cli_modules_symbol(a->modules, file, ALQI_ATTACH_MARK);
     return a->told != 0 && a->begin != 0 && a->end != 0;
 }
 
@@ -522,4 +524,21 @@ alqi_cli_attach_end(struct alqi_cli_attach *a)
            alqi_cli_refuse("%s: process %d: the recording is ended, but stays "
                            "mapped there: %s",
                            a->verb, (int)a->target.pid, told.text);
+}
+
+bool
+alqi_cli_attach_mark(struct alqi_cli_attach *a, const char *name)
+{
+    struct alqi_attach_told told;
+
+    if (a->mark == 0)
+        return alqi_cli_refuse("%s: process %d has a profiler that knows no "
+                               "marks yet",
+                               a->verb, (int)a->target.pid);
+    if (!library_call(a, a->mark, name, &told))
+        return false;
+    return told.is_ok ||
+           alqi_cli_refuse("%s: process %d is not recorded, or its recording "
+                           "has as many marks as it may have",
+                           a->verb, (int)a->target.pid);
 }

@@ -66,6 +66,9 @@ bool alqi_cli_attach_begin(struct alqi_cli_attach *attach,
 bool alqi_cli_attach_told(const struct alqi_cli_attach *attach,
                           struct alqi_attach_told *told);
 
+/* A phase of that name begins.  False: the reason has been said. */
+bool alqi_cli_attach_mark(struct alqi_cli_attach *attach, const char *name);
+
 /* Ends it.  False: the reason has been said; or the process has ended. */
 bool alqi_cli_attach_end(struct alqi_cli_attach *attach);
 

@@ -49,6 +49,8 @@ struct alqi_cli_conversion {
     double most_rate;
     /* samples per word, last announced in the trace */
     double rate;
+    /* of the last mark; 0: none */
+    uint64_t mark_us;
     /* text records written; numbers the next one */
     uint64_t n_texts;
     /* module events written so far while there is no exact part; the exact
@@ -90,6 +92,9 @@ alqi_cli_conversion_switch(struct alqi_cli_conversion *conversion,
 /* The process had so many resident bytes at that time. */
 enum alq_status alqi_cli_conversion_rss(struct alqi_cli_conversion *conversion,
                                         uint64_t bytes, uint64_t time_ns);
+/* A phase of that name began at that time. */
+enum alq_status alqi_cli_conversion_mark(struct alqi_cli_conversion *conversion,
+                                         const char *name, uint64_t time_ns);
 /* The next allocation continues the block with that object id, or with
  * ALQI_SIDE_REBORN one that was not sampled. */
 enum alq_status

@@ -200,6 +200,11 @@ event_write(struct alqi_cli_conversion *c, const struct alqi_cli_merged *m)
     case ALQI_RAW_RSS:
         return alqi_cli_conversion_rss(c, m->event->rss_bytes,
                                        m->event->time_ns);
+    case ALQI_RAW_MARK:
+        return m->event->number == 0 || c->exact == NULL
+                   ? alqi_cli_conversion_mark(c, m->event->function,
+                                              m->event->time_ns)
+                   : ALQ_OK; /* the exact part says where */
     case ALQI_RAW_MOVED_OWN:
     case ALQI_RAW_MOVED_OTHER:
     case ALQI_RAW_MAPPED:

@@ -16,6 +16,7 @@
 #include "base/base.h"
 #include "cli/convert/conversion.h"
 #include "cli/convert/convert.h"
+#include "wire/side.h"
 
 enum {
     /* rows of a table of unmatched ends; a newer one may evict an older one */
@@ -84,6 +85,8 @@ struct alqi_cli_exact_writer {
     struct module_event **modules_end;
     /* the first of modules that is not announced yet; NULL: none */
     struct module_event *to_apply;
+    /* names of marks, by number; NULL: not read; owned */
+    char *marks[ALQI_SIDE_MARKS_MAX + 1];
     /* modules announced by either source, and module events that the sampled
      * streams have passed */
     uint64_t n_applied, n_passed;
@@ -95,6 +98,16 @@ struct alqi_cli_exact_writer {
 
 /* ---- modules ---------------------------------------------------------------
  */
+
+/* Keeps the name of a mark that an exact stream has.  False: no memory. */
+static bool
+mark_read(struct alqi_cli_exact_writer *w, const struct alqi_raw_event *e)
+{
+    if (e->number == 0 || w->marks[e->number] != NULL)
+        return true;
+    w->marks[e->number] = strdup(e->function);
+    return w->marks[e->number] != NULL;
+}
 
 /* Appends the module events that the recording has now. They are read ahead of
  * time: a node names how many modules come before it, not when. So are names:
@@ -110,6 +123,8 @@ modules_read(struct alqi_cli_conversion *c)
 
         if (merged.event->kind == ALQI_RAW_CODE &&
             !alqi_cli_codes_python(c->codes, merged.event))
+            return ALQ_ENOMEM;
+        if (merged.event->kind == ALQI_RAW_MARK && !mark_read(w, merged.event))
             return ALQ_ENOMEM;
         if (merged.event->kind != ALQI_RAW_MODULE)
             continue;
@@ -432,6 +447,18 @@ free_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
     return ALQ_OK;
 }
 
+/* A mark whose name is lost was damaged. */
+static enum alq_status
+mark_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
+{
+    uint64_t number = e->event->value;
+    const char *name =
+        number <= ALQI_SIDE_MARKS_MAX ? c->exact->marks[number] : NULL;
+
+    return name != NULL ? alqi_cli_conversion_mark(c, name, e->time_ns)
+                        : ALQ_OK;
+}
+
 /* Writes one exact event. A RATE event needs no record: exact allocations are
  * of rate 1. */
 static enum alq_status
@@ -449,6 +476,8 @@ event_write(struct alqi_cli_conversion *c, const struct alqi_cli_exact_event *e)
                                           e->time_ns);
     case ALQI_EXACT_RSS:
         return alqi_cli_conversion_rss(c, e->event->value, e->time_ns);
+    case ALQI_EXACT_MARK:
+        return mark_write(c, e);
     default:
         return ALQ_OK;
     }
@@ -513,6 +542,8 @@ alqi_cli_exact_writer_drop(struct alqi_cli_exact_writer *w)
         free(w->modules);
         w->modules = next;
     }
+    for (size_t i = 0; i < ALQI_COUNT_OF(w->marks); i++)
+        free(w->marks[i]);
     alqi_cli_merge_drop(w->merge);
     alqi_cli_exact_drop(w->exact);
     alqi_base_map_clear(&w->live);

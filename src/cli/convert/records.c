@@ -70,6 +70,21 @@ alqi_cli_conversion_rss(struct alqi_cli_conversion *c, uint64_t bytes,
     return alqi_side_write_line(&side, text);
 }
 
+/* Keeps .inv.apart (doc/design/marks.md): what came before has an earlier time,
+ * and what comes after gets this one at least (wire.md .inv.late). */
+enum alq_status
+alqi_cli_conversion_mark(struct alqi_cli_conversion *c, const char *name,
+                         uint64_t time_ns)
+{
+    struct alqi_side_writer side = side_at(c, time_ns);
+
+    if (side.time_us < c->mark_us)
+        side.time_us = c->mark_us;
+    side.time_us += c->time_step_us;
+    c->mark_us = side.time_us;
+    return alqi_side_write_phase(&side, name);
+}
+
 /* A module, for readers that name frames by address. */
 static enum alq_status
 side_module(struct alqi_cli_conversion *c, uint64_t time_ns,
@@ -197,6 +212,7 @@ alqi_cli_conversion_ended(struct alqi_cli_conversion *c, uint64_t time_ns,
         {"own_malloc", (flags & ALQI_RAW_OWN_MALLOC) != 0},
         {"late_starts", (flags & ALQI_RAW_LATE) != 0},
         {"pauses", (flags & ALQI_RAW_PAUSED) != 0},
+        {"dropped_marks", atomic_load(&c->header->dropped_marks)},
         {"flags", flags},
     };
     struct alqi_side_writer side = side_at(c, time_ns);

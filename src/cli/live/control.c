@@ -1,6 +1,6 @@
-/* control.c -- aliquot start, stop, rate, status: a running process
+/* control.c -- aliquot start, stop, rate, status, mark: a running process
  *
- * Four verbs of one shape: options, a request of a line, the state that comes
+ * Five verbs of one shape: options, a request of a line, the state that comes
  * back. Nothing is kept between two requests. What the process says is cleaned
  * before it is printed. */
 #include <inttypes.h>
@@ -60,6 +60,8 @@ const struct alqi_cli_option alqi_cli_rate_options[] = {
     RATE_ROWS,
     {0},
 };
+
+const struct alqi_cli_option alqi_cli_mark_options[] = {TARGET_ROWS, {0}};
 
 /* ---- what is printed -------------------------------------------------------
  */
@@ -159,7 +161,9 @@ alqi_cli_command(const struct alqi_cli_control_target *t, const char *command,
     alqi_side_text(&line, NULL, command);
     if (rate > 0)
         alqi_side_real(&line, "rate", rate);
-    if (output != NULL && !output_put(t->verb, output, &line))
+    if (strcmp(command, "mark") == 0)
+        alqi_side_text(&line, "name", output);
+    else if (output != NULL && !output_put(t->verb, output, &line))
         return ALQI_CLI_USAGE;
     return alqi_cli_ask(t, request, reply);
 }
@@ -181,6 +185,28 @@ ask(struct control *c, const char *command)
         return rc;
     state_print(&c->target, reply);
     return ALQI_CLI_OK;
+}
+
+/* aliquot mark -p PID NAME: a phase begins. */
+int
+alqi_cli_mark(int argc, char **argv)
+{
+    struct control c = {.target = {.verb = "mark"}};
+    char name[ALQI_SIDE_MARK_BYTES];
+    int first;
+    int rc = alqi_cli_parse("mark", argc, argv, &c, &first);
+
+    if (rc >= 0)
+        return rc;
+    if (first + 1 != argc)
+        return alqi_cli_usage("mark", "mark: give the process by -p, and one "
+                                      "name");
+    c.output = argv[first];
+    if (!alqi_side_mark_name(name, c.output) || strcmp(name, c.output) != 0)
+        return alqi_cli_usage("mark",
+                              "mark: '%s': write a name of 1 to %d bytes",
+                              c.output, ALQI_SIDE_MARK_BYTES - 1);
+    return ask(&c, "mark");
 }
 
 /* The verb is the command. rate 0 is refused: it would stop without

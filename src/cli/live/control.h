@@ -50,7 +50,7 @@ int alqi_cli_ask(const struct alqi_cli_control_target *target,
                  const char *request, char reply[ALQI_CLI_REPLY_BYTES]);
 
 /* The same of a command with what it may be given: rate 0 and output NULL are
- * not.  output is a path as the user means it. */
+ * not.  output is a path as the user means it; of `mark` a name. */
 int alqi_cli_command(const struct alqi_cli_control_target *target,
                      const char *command, double rate, const char *output,
                      char reply[ALQI_CLI_REPLY_BYTES]);
@@ -62,8 +62,9 @@ int alqi_cli_say_silent(const struct alqi_cli_control_target *target);
  * when the map may not be read. */
 bool alqi_cli_has_mapped(pid_t pid, const char *name, bool *is_known);
 
-/* start, stop and status of a process that nobody prepared (started.c): the
- * status to exit with; SILENT: it is none, or there is nothing to stop. */
+/* start, stop, status and mark of a process that nobody prepared (started.c):
+ * the status to exit with; SILENT: it is none, or there is nothing to stop.
+ * output is the name of a mark. */
 int alqi_cli_started(const struct alqi_cli_control_target *target,
                      const char *command, double rate, const char *output);
 

@@ -1,4 +1,4 @@
-/* started.c -- start, stop and status of a process that nobody prepared
+/* started.c -- start, stop, status and mark of a process that nobody prepared
  *                                                [doc/design/attach.md]
  *
  *   none, or ended --start--> recorded; no command stays with it
@@ -145,6 +145,16 @@ status(const struct alqi_cli_control_target *t, struct alqi_cli_attach *attach)
     return ALQI_CLI_OK;
 }
 
+static int
+mark(const struct alqi_cli_control_target *t, struct alqi_cli_attach *attach,
+     const char *name)
+{
+    if (!alqi_cli_attach_mark(attach, name))
+        return ALQI_CLI_FINDING;
+    told_print(t, "marked", name);
+    return ALQI_CLI_OK;
+}
+
 int
 alqi_cli_started(const struct alqi_cli_control_target *t, const char *command,
                  double rate, const char *output)
@@ -169,6 +179,8 @@ alqi_cli_started(const struct alqi_cli_control_target *t, const char *command,
         return ALQI_CLI_FINDING;
     if (is_start)
         rc = start(t, attach, rate, output);
+    else if (strcmp(command, "mark") == 0)
+        rc = mark(t, attach, output);
     else
         rc = strcmp(command, "stop") == 0 ? stop(t, attach) : status(t, attach);
     alqi_cli_attach_drop(attach);

@@ -59,6 +59,8 @@ const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS] = {
     {"pauses", "process whose recording was stopped meanwhile", false, true},
     {"after_end", "blocks of threads that had ended, not recorded", false,
      true},
+    {"dropped_marks", "marks dropped: their phases are part of the one before",
+     true, false},
     {"within", "allocations within the profiler (callbacks, handlers), or more",
      false, true},
 };
@@ -205,6 +207,19 @@ take_rss(struct alqi_cli_notes *notes, const char *line)
             alqi_side_get_number(line, "bytes", 10));
 }
 
+static void
+take_mark(struct alqi_cli_notes *notes, const char *line)
+{
+    char value[ALQI_SIDE_MARK_BYTES];
+
+    if (!alqi_side_get(line, "name", value, sizeof value) || value[0] == '\0') {
+        notes->n_nameless_marks++;
+        return;
+    }
+    notes->n_marks++;
+    notes->mark = alqi_cli_names_intern(notes->names, value);
+}
+
 /* Rates are numbered from 0. Where several streams share the numbers, each
  * stream repeats those that it needs. */
 static void
@@ -348,8 +363,9 @@ take_text(struct alqi_cli_notes *notes, const char *line)
     } kinds[] = {{"thread", take_thread},   {"module", take_module},
                  {"symbols", take_symbols}, {"jit", take_jit},
                  {"rate", take_rate},       {"rss", take_rss},
-                 {"end", take_end},         {"cmdline", take_cmdline},
-                 {"process", take_process}, {"gone", take_gone}};
+                 {"mark", take_mark},       {"end", take_end},
+                 {"cmdline", take_cmdline}, {"process", take_process},
+                 {"gone", take_gone}};
     size_t n = strcspn(line, " ");
 
     for (size_t i = 0; i < ALQI_COUNT_OF(kinds); i++)

@@ -66,7 +66,7 @@ struct alqi_cli_module_note {
 };
 
 /* What a recording counts beside its events. */
-enum { ALQI_CLI_N_COUNTERS = 17 };
+enum { ALQI_CLI_N_COUNTERS = 18 };
 
 /* What a counter of the end record means. */
 struct alqi_cli_counter {
@@ -126,6 +126,10 @@ struct alqi_cli_notes {
     uint64_t rss_bytes;
     /* records of it so far: a change means a new one */
     uint64_t n_rss;
+    /* records of marks so far: a change means a new one, of that name; those
+     * that lack a name are damage */
+    uint64_t n_marks, n_nameless_marks;
+    uint32_t mark;
     /* the reader resets it after the allocation */
     bool has_moved;
     bool has_thread;

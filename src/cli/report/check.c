@@ -224,6 +224,11 @@ read_all(struct check *c)
         c->n_events++;
         check_event(c, &event);
     }
+    if (c->notes.n_nameless_marks > 0) {
+        c->n_findings++;
+        printf("%" PRIu64 " mark%s without a name\n", c->notes.n_nameless_marks,
+               c->notes.n_nameless_marks == 1 ? " is" : "s are");
+    }
     alqi_cli_objects_free(&c->objects);
     alqi_cli_end_say(&c->notes, c->input);
     alqi_cli_notes_free(&c->notes);

@@ -1,10 +1,10 @@
 /* info.c -- aliquot info: what a trace holds, without the stacks
  *
  * The trace is read once into an analysis, then printed in paragraphs, each by
- * a function: program, counts, estimates, losses, processes, threads, modules.
- * A line begins with a label of LABEL columns, and text of the trace is cleaned
- * before it is printed. --modules prints the last paragraph alone, for
- * scripts. */
+ * a function: program, counts, estimates, losses, marks, processes, threads,
+ * modules. A line begins with a label of LABEL columns, and text of the trace
+ * is cleaned before it is printed. --modules prints the last paragraph alone,
+ * for scripts. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -242,6 +242,22 @@ threads(const struct alqi_cli_analysis *a)
     }
 }
 
+/* A line for each mark, by its time. */
+static void
+marks(const struct alqi_cli_analysis *a)
+{
+    const struct alqi_cli_marks *m = &a->marks;
+
+    if (m->n == 0)
+        return;
+    line("marks", "%" PRIu64 "\n", m->n + m->n_left_out);
+    for (uint32_t i = 0; i < m->n; i++)
+        printf("  %-15s %s\n", alqi_cli_text_duration((double)m->at[i].us).text,
+               alqi_cli_names_text(a->names, m->at[i].name));
+    if (m->n_left_out > 0)
+        printf("  and %" PRIu64 " more\n", m->n_left_out);
+}
+
 /* A line for each module; with an indent, a second one says which symbols are
  * missing. Without an indent the lines are for programs to read. */
 static void
@@ -304,6 +320,7 @@ show(const struct alqi_cli_analysis *a, const char *path)
     counts(a);
     estimates(a);
     losses(a);
+    marks(a);
     processes(a);
     threads(a);
     modules(a);

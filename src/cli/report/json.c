@@ -531,6 +531,50 @@ timeline(const struct alqi_cli_timeline *t)
     return o;
 }
 
+static json_t *
+marks(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_marks *m = &r->analysis.marks;
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < m->n; i++) {
+        json_t *o = json_object();
+
+        alqi_cli_json_count(o, "time_us", m->at[i].us);
+        alqi_cli_json_set(o, "name", name(r, m->at[i].name));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+/* peak_... are absent where a filter leaves a heap out. */
+static json_t *
+phases(const struct alqi_cli_report *r)
+{
+    static const char *const kept_keys[SUM_KEYS] = KEYS_OF("kept");
+    const struct alqi_cli_estimator *e = &r->analysis.estimator;
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < r->phases.n; i++) {
+        const struct alqi_cli_phase *p = &r->phases.phases[i];
+        json_t *o = json_object();
+
+        alqi_cli_json_set(o, "name", json_string(p->name));
+        alqi_cli_json_count(o, "number", p->number);
+        alqi_cli_json_count(o, "begin_us", p->begin_us);
+        alqi_cli_json_count(o, "end_us", p->end_us);
+        put_sum(o, measure_keys[ALQI_CLI_ALLOCATED], e, &p->allocated);
+        put_sum(o, kept_keys, e, &p->kept);
+        put_sum(o, measure_keys[ALQI_CLI_LIVE], e, &p->live);
+        if (r->phases.has_peak) {
+            put_counts(o, measure_keys[ALQI_CLI_PEAK], e, &p->peak);
+            alqi_cli_json_count(o, "peak_time_us", p->peak_us);
+        }
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
 /* ---- writing --------------------------------------------------------- */
 
 /* An object as text; ends the command without memory. */
@@ -641,6 +685,10 @@ alqi_cli_report_json(struct alqi_cli_report *r)
     put_rss(o, a);
     alqi_cli_json_set(o, "timeline", timeline(&a->timeline));
     alqi_cli_json_set(o, "thread_list", threads(r));
+    if (a->marks.n > 0)
+        alqi_cli_json_set(o, "marks", marks(r));
+    if (r->has_phases)
+        alqi_cli_json_set(o, "phases", phases(r));
     if (a->by_size != NULL)
         alqi_cli_json_set(o, "size_classes", sizes(a));
     if (r->suppress.is_given) {

@@ -4,6 +4,8 @@
  * around it; group the sites; print. Text is printed by totals.c, table.c,
  * leaks.c, more.c and calls.c in that order, JSON by json.c. What is freed in
  * alqi_cli_report() is what the phases before it have made. */
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +13,7 @@
 #include "cli/merge/inputs.h"
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
+#include "view/phase.h"
 
 /* Defaults of --top and --stacks. */
 enum { TOP_DEFAULT = 20, STACKS_DEFAULT = 10 };
@@ -89,6 +92,10 @@ const struct alqi_cli_option alqi_cli_report_options[] = {
      ALQI_CLI_TEXT(REPORT, analysis_options.thread)},
     {0, "filter", "QUERY", NULL, "only blocks that pass; see aliquot-view(1)",
      ALQI_CLI_TAKEN(filter_take, offsetof(REPORT, filter))},
+    {0, "phase", "NAME", NULL, "only blocks of that phase; NAME#2: its second",
+     ALQI_CLI_TEXT(REPORT, phase)},
+    {0, "phases", NULL, NULL, "also a table of phases, from mark to mark",
+     ALQI_CLI_FLAG(REPORT, has_phases)},
     {0, "threads", NULL, NULL, "also a table of threads",
      ALQI_CLI_FLAG(REPORT, has_threads)},
     {0, "histogram", NULL, NULL, "also a table of sizes, in powers of two",
@@ -128,6 +135,8 @@ show(struct alqi_cli_report *r)
         alqi_cli_report_leak_groups(r);
         alqi_cli_report_growth(r);
     }
+    if (r->has_phases)
+        alqi_cli_report_phases(r);
     if (r->has_threads)
         alqi_cli_report_threads(r);
     if (r->analysis_options.is_by_size)
@@ -153,6 +162,58 @@ is_thread_missing(const struct alqi_cli_report *r)
     return true;
 }
 
+/* Those of the filter, or of the leaks; NULL: neither has any. */
+static const struct alqi_view_index *
+rows_of(const struct alqi_cli_report *r)
+{
+    return r->filter.text != NULL ? &r->filter.rows.index : r->leaks.x;
+}
+
+/* The same of a phase. */
+static bool
+is_phase_missing(const struct alqi_cli_report *r)
+{
+    const struct alqi_view_index *x = &r->filter.rows.index;
+    uint8_t *is_meant;
+    bool is_missing;
+
+    if (r->phase == NULL)
+        return false;
+    is_meant = alqi_cli_zeros(alqi_view_phases(x), 1);
+    is_missing = alqi_view_phase_find(x, r->phase, is_meant) == 0;
+    free(is_meant);
+    if (is_missing)
+        alqi_cli_say("report: --phase=%s: no phase has that name; --phases "
+                     "lists them",
+                     alqi_cli_shown(r->phase).text);
+    return is_missing;
+}
+
+/* --phase is a key of the filter, beside those of --filter.  -1 to go on, or
+ * the exit status. */
+static int
+phase_take(struct alqi_cli_report *r)
+{
+    const char *filter = r->filter.text != NULL ? r->filter.text : "";
+    size_t capacity;
+    char *at;
+
+    if (r->phase == NULL)
+        return -1;
+    capacity = strlen(filter) + sizeof "&phase=" + 3 * strlen(r->phase);
+    at = r->phase_filter = alqi_cli_zeros(capacity, 1);
+    at += snprintf(at, capacity, "%s%sphase=", filter,
+                   filter[0] != '\0' ? "&" : "");
+    for (const char *c = r->phase; *c != '\0'; c++)
+        at += snprintf(at, 4, isalnum((unsigned char)*c) ? "%c" : "%%%02X",
+                       (unsigned char)*c);
+    alqi_view_query_free(&r->filter.query);
+    memset(&r->filter, 0, sizeof r->filter);
+    return alqi_cli_filter_take(&r->filter, "report", "phase", r->phase_filter)
+               ? -1
+               : ALQI_CLI_USAGE;
+}
+
 /* --filter is a query that has words for thread and life, so the two options
  * beside it are refused: their order would matter. */
 int
@@ -175,12 +236,16 @@ alqi_cli_report(int argc, char **argv)
     if (rc < 0 && r.suppress.is_given && !r.is_leaks)
         rc = alqi_cli_usage("report", "report: --suppressions is for --leaks: "
                                       "give that, too");
+    if (rc < 0)
+        rc = phase_take(&r);
     if (rc < 0 && r.filter.text != NULL &&
         (r.analysis_options.thread != NULL ||
          r.analysis_options.min_life_us > 0))
-        rc = alqi_cli_usage("report", "report: --filter cannot be used with "
-                                      "--thread and --min-life: write "
-                                      "thread=N and life=N..");
+        rc = alqi_cli_usage("report",
+                            "report: --%s cannot be used with --thread and "
+                            "--min-life: write --filter with thread=N and "
+                            "life=N..",
+                            r.phase != NULL ? "phase" : "filter");
     if (rc < 0)
         rc = alqi_cli_paths_from(&paths, "report", argc, argv, first);
     if (rc < 0) {
@@ -191,6 +256,7 @@ alqi_cli_report(int argc, char **argv)
     if (rc >= 0) {
         alqi_cli_filter_free(&r.filter);
         alqi_cli_suppress_free(&r.suppress);
+        free(r.phase_filter);
         return rc;
     }
     has_leaks = r.is_leaks && r.analysis_options.thread == NULL;
@@ -198,21 +264,27 @@ alqi_cli_report(int argc, char **argv)
     if (has_leaks)
         alqi_cli_leaks_begin(&r.leaks, &r.filter, &r.analysis,
                              &r.analysis_options);
+    else if (r.has_phases && r.filter.text == NULL)
+        alqi_cli_phases_begin(&r.phases, &r.analysis, &r.analysis_options);
     alqi_cli_analysis_run(&r.analysis, r.input, &r.analysis_options);
     alqi_cli_filter_end(&r.filter, &r.analysis, r.input, NULL);
     rc = alqi_cli_input_finish(r.input);
-    if (is_thread_missing(&r)) {
+    if (is_thread_missing(&r) || is_phase_missing(&r)) {
         rc = rc == ALQI_CLI_OK ? ALQI_CLI_USAGE : rc;
     } else {
         alqi_cli_groups_make(&r.groups, &r.analysis, r.grouping, r.measure);
         if (has_leaks)
             alqi_cli_leaks_make(&r.leaks, &r.filter, &r.analysis, r.input,
                                 &r.groups);
+        if (r.has_phases)
+            alqi_cli_phases_make(&r.phases, rows_of(&r), &r.filter, r.input);
         show(&r);
         alqi_cli_groups_free(&r.groups);
     }
+    alqi_cli_phases_free(&r.phases);
     alqi_cli_leaks_free(&r.leaks);
     alqi_cli_filter_free(&r.filter);
+    free(r.phase_filter);
     alqi_cli_suppress_free(&r.suppress);
     alqi_cli_analysis_free(&r.analysis);
     alqi_cli_input_drop(r.input);

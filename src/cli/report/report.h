@@ -6,6 +6,7 @@
 #include "cli/analysis/filter.h"
 #include "cli/analysis/groups.h"
 #include "cli/analysis/leaks.h"
+#include "cli/analysis/phases.h"
 #include "cli/tool/term.h"
 #include "cli/analysis/tree.h"
 
@@ -30,7 +31,10 @@ struct alqi_cli_report {
     bool is_json;
     bool has_threads;  /* the table of them is asked for */
     bool has_reallocs; /* the table of realloc's sites is */
-    int color;         /* index in ALQI_CLI_COLOR_CHOICES */
+    bool has_phases;   /* the table of phases is */
+    /* only what was allocated in it; NULL: in any */
+    const char *phase;
+    int color; /* index in ALQI_CLI_COLOR_CHOICES */
     bool has_no_pager;
 
     /* open from the parsing to the end */
@@ -40,6 +44,9 @@ struct alqi_cli_report {
     struct alqi_cli_groups groups;
     /* of --leaks, of all threads */
     struct alqi_cli_leaks leaks;
+    struct alqi_cli_phases phases;
+    /* the filter's text with the phase; owned */
+    char *phase_filter;
     /* of text alone */
     struct alqi_cli_term term;
 };
@@ -55,6 +62,7 @@ void alqi_cli_report_site(struct alqi_cli_report *report,
 void alqi_cli_report_leak_groups(struct alqi_cli_report *report);
 void alqi_cli_report_growth(struct alqi_cli_report *report);
 void alqi_cli_report_threads(struct alqi_cli_report *report);
+void alqi_cli_report_phases(struct alqi_cli_report *report);
 void alqi_cli_report_histogram(struct alqi_cli_report *report);
 void alqi_cli_report_reallocs(struct alqi_cli_report *report);
 /* The rules that took leaks away. */

@@ -123,6 +123,7 @@ const struct alqi_cli_verb *alqi_cli_verb_find(const char *name);
 int alqi_cli_check(int argc, char **argv);
 /* start, stop, rate and status */
 int alqi_cli_control(int argc, char **argv);
+int alqi_cli_mark(int argc, char **argv);
 int alqi_cli_diff(int argc, char **argv);
 int alqi_cli_export(int argc, char **argv);
 int alqi_cli_gc_trace(int argc, char **argv);
@@ -155,6 +156,7 @@ extern const struct alqi_cli_option alqi_cli_report_options[];
 extern const struct alqi_cli_option alqi_cli_script_options[];
 extern const struct alqi_cli_option alqi_cli_serve_options[];
 extern const struct alqi_cli_option alqi_cli_status_options[];
+extern const struct alqi_cli_option alqi_cli_mark_options[];
 extern const struct alqi_cli_option alqi_cli_snapshot_options[];
 extern const struct alqi_cli_option alqi_cli_rate_options[];
 extern const struct alqi_cli_option alqi_cli_stop_options[];

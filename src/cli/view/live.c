@@ -58,7 +58,8 @@ events_of(struct alqi_cli_follow *follow)
 {
     const struct alqi_cli_analysis *a = alqi_cli_follow_analysis(follow);
 
-    return a->n_allocs + a->n_promotes + a->n_frees + a->notes.n_rss;
+    return a->n_allocs + a->n_promotes + a->n_frees + a->notes.n_rss +
+           a->notes.n_marks;
 }
 
 /* The set has the new index, or what it had. */

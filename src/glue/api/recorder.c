@@ -30,6 +30,12 @@ alq_recorder_end(void)
 }
 
 enum alq_status
+alq_recorder_mark(const char *name)
+{
+    RETURN_CALL(recorder_mark, name);
+}
+
+enum alq_status
 alq_recorder_forget(void)
 {
     RETURN_CALL(recorder_forget);

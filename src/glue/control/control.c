@@ -533,6 +533,21 @@ rate_change(const struct alqi_request *r, char *said)
     return false;
 }
 
+static bool
+mark(const char *name, char *said)
+{
+    enum alq_status status = alq_trace_mark(name);
+
+    if (status == ALQ_OK)
+        return true;
+    snprintf(said, NOTE_BYTES, "%s",
+             status == ALQ_ENOTRUN ? "there is no trace that a mark could be in"
+             : status == ALQ_ETOOBIG
+                 ? "the trace has as many marks as it may have"
+                 : alq_status_text(status));
+    return false;
+}
+
 /* Does a request and leaves the answer in said; false: it is a refusal. */
 static bool
 execute(const struct alqi_request *r, char *said)
@@ -552,6 +567,9 @@ execute(const struct alqi_request *r, char *said)
     case ALQI_REQUEST_SNAPSHOT:
         (void)alq_trace_flush();
         alqi_heap_handshake_request_all_sigsafe();
+        break;
+    case ALQI_REQUEST_MARK:
+        is_so = mark(r->out, said);
         break;
     case ALQI_REQUEST_STATUS:
         /* The counters that the next status reports. */

@@ -27,6 +27,7 @@
 #include "glue/join/preload.h"
 #include "glue/tracing/trace.h"
 #include "glue/tracing/tracing.h"
+#include "wire/side.h"
 
 /* One of the profiles; stays, as the trace does. */
 struct sampling {
@@ -414,6 +415,23 @@ alq_trace_count(struct alq_trace_counts *out)
     out->bytes = t->tracing.file.n_bytes;
     alqi_plat_unlock(&t->tracing.lock);
     return ALQ_OK;
+}
+
+enum alq_status
+alq_trace_mark(const char *name)
+{
+    char text[ALQI_SIDE_MARK_BYTES];
+    enum alq_status status;
+    struct trace *t;
+
+    if (name == NULL || !alqi_side_mark_name(text, name))
+        return ALQ_EINVAL;
+    t = trace_lock();
+    if (t == NULL)
+        return ALQ_ENOTRUN;
+    status = alqi_tracing_mark_locked(&t->tracing, text);
+    alqi_plat_unlock(&t->tracing.lock);
+    return status;
 }
 
 /* ---- sampling for it: stopped, resumed, at another rate ----------------- */

@@ -59,7 +59,8 @@ alqi_glue_trace_side_module(const struct alqi_side_writer *side,
 enum alq_status
 alqi_glue_trace_side_end(const struct alqi_side_writer *side,
                          const struct alq_trace_counts *c,
-                         const struct alq_memprof_counts *sampled)
+                         const struct alq_memprof_counts *sampled,
+                         uint64_t dropped_marks)
 {
     const struct {
         const char *key;
@@ -72,6 +73,7 @@ alqi_glue_trace_side_end(const struct alqi_side_writer *side,
         {"dropped_nomem", sampled->dropped_nomem},
         {"dropped_space", c->dropped},
         {"dropped_cap", sampled->dropped_cap},
+        {"dropped_marks", dropped_marks},
     };
     char text[ALQI_SIDE_LINE_BYTES];
     struct alqi_side_line line = ALQI_SIDE_LINE_IN(text);

@@ -17,6 +17,7 @@
 #include "glue/tracing/trace_side.h"
 #include "glue/tracing/tracing.h"
 #include "plat/process.h"
+#include "wire/side.h"
 
 enum { NS_PER_US = 1000 };
 
@@ -45,7 +46,9 @@ alqi_tracing_say(const char *format, ...)
 uint64_t
 alqi_tracing_time_us(const struct alqi_tracing *t, uint64_t mono_ns)
 {
-    return t->info.start_us + (mono_ns - t->start_mono_ns) / NS_PER_US;
+    uint64_t us = t->info.start_us + (mono_ns - t->start_mono_ns) / NS_PER_US;
+
+    return us > t->mark_us ? us : t->mark_us;
 }
 
 /* Whether the stream has events that have waited for a second. */
@@ -223,6 +226,31 @@ alqi_tracing_rate_locked(struct alqi_tracing *t, double rate)
     return i;
 }
 
+/* .inv.apart: all that came before has an earlier time. */
+enum alq_status
+alqi_tracing_mark_locked(struct alqi_tracing *t, const char *name)
+{
+    uint64_t now_ns = alqi_plat_mono_ns_sigsafe();
+    struct alqi_tracing_stream *s = t->streams[0];
+    struct alqi_side_writer side;
+    enum alq_status status;
+
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
+    if (s == NULL)
+        return ALQ_EIO;
+    if (t->n_marks == ALQI_SIDE_MARKS_MAX) {
+        t->dropped_marks++;
+        return ALQ_ETOOBIG;
+    }
+    t->n_marks++;
+    t->mark_us = alqi_tracing_time_us(t, now_ns) + 1;
+    s->last_us = t->mark_us;
+    side = (struct alqi_side_writer){s->writer, &t->n_texts, t->mark_us};
+    status = alqi_side_write_phase(&side, name);
+    alqi_tracing_settle_locked(s, status, now_ns);
+    return status;
+}
+
 /* ---- opening and closing ------------------------------------------------ */
 
 /* The command line goes into the file at once, for readers of a trace that is
@@ -341,7 +369,8 @@ end_write_locked(struct alqi_tracing *t)
         s->writer, &t->n_texts,
         alqi_tracing_time_us(t, alqi_plat_mono_ns_sigsafe())};
     s->last_us = side.time_us;
-    (void)alqi_glue_trace_side_end(&side, &t->counts, &t->sampled);
+    (void)alqi_glue_trace_side_end(&side, &t->counts, &t->sampled,
+                                   t->dropped_marks);
 }
 
 /* The first call closes; is_over is set before, so that callbacks turn back. */

@@ -79,7 +79,9 @@ struct alqi_tracing {
     struct alqi_tracing_stream *streams[ALQI_TRACING_STREAMS_MAX];
     /* of all streams; bytes counts when it is over */
     struct alq_trace_counts counts;
-    struct alq_memprof_counts sampled;  /* the profile's, at the end */
+    struct alq_memprof_counts sampled; /* the profile's, at the end */
+    uint64_t mark_us; /* time of the last mark: none is earlier from there on */
+    uint64_t n_marks, dropped_marks;
     char path[ALQI_TRACING_PATH_BYTES]; /* as it was given */
     /* absolute; "": not known */
     char full_path[ALQI_TRACING_PATH_BYTES];
@@ -104,12 +106,18 @@ int alqi_tracing_close_locked(struct alqi_tracing *tracing);
 /* 0, or errno. */
 int alqi_tracing_flush_locked(struct alqi_tracing *tracing);
 
+/* A phase begins; the name is as alqi_side_mark_name makes it.  ALQ_ETOOBIG:
+ * there are too many; ALQ_EIO: the trace is over. */
+enum alq_status alqi_tracing_mark_locked(struct alqi_tracing *tracing,
+                                         const char *name);
+
 /* Writes what has waited for long, unless somebody is writing. */
 void alqi_tracing_flush_old(struct alqi_tracing *tracing);
 
 /* ---- for the tracker ---------------------------------------------------- */
 
-/* From the wall clock's time at the start on, by one that never goes back. */
+/* From the wall clock's time at the start on, by one that never goes back
+ * (.inv.apart of doc/design/marks.md). */
 uint64_t alqi_tracing_time_us(const struct alqi_tracing *tracing,
                               uint64_t mono_ns);
 

@@ -23,6 +23,37 @@ model_draw(struct model *m, uint64_t below)
     return m->seed % below;
 }
 
+/* Names of marks, evenly over the trace; "a" comes twice. */
+static const char *const model_marks[] = {"a", "b#2", "a"};
+
+static uint64_t
+mark_us(const struct model *m, uint32_t i)
+{
+    return m->end_us / 5 * (i + 1);
+}
+
+/* Whether the text means the phase of that time. */
+static bool
+is_phase(const struct model *m, const char *text, uint64_t us)
+{
+    static const struct {
+        const char *text;
+        bool is_meant[4]; /* by phase */
+    } rows[] = {
+        {"start", {true}},     {"start#1", {true}},   {"a", {0, 1, 0, 1}},
+        {"a#2", {0, 0, 0, 1}}, {"b#2", {0, 0, 1, 0}}, {"b", {false}},
+        {"a#3", {false}},      {"a#", {false}},
+    };
+    uint32_t k = 0;
+
+    while (k < ALQI_COUNT_OF(model_marks) && us >= mark_us(m, k))
+        k++;
+    for (size_t i = 0; i < ALQI_COUNT_OF(rows); i++)
+        if (strcmp(rows[i].text, text) == 0)
+            return rows[i].is_meant[k];
+    abort();
+}
+
 /* ---- a trace ------------------------------------------------------------- */
 
 static void
@@ -322,6 +353,9 @@ model_index(const struct model *m, size_t *n_bytes)
     stacks_put(build, m);
     events_put(build, m);
     ends_put(build, m);
+    for (uint32_t i = 0; i < ALQI_COUNT_OF(model_marks); i++)
+        alqi_view_build_mark(build, mark_us(m, i),
+                             alqi_view_build_text(build, model_marks[i]));
     error = alqi_view_build_finish(build, &meta, key);
     alqi_view_build_drop(build);
     if (error != NULL)
@@ -386,6 +420,12 @@ model_filter_make(struct model *m, struct model_filter *f)
             f->threads[f->n_threads++] = (uint32_t)model_draw(m, 5);
         if (model_draw(m, 12) == 0)
             f->domains[f->n_domains++] = (uint32_t)model_draw(m, 3);
+    }
+    if (model_draw(m, 5) == 0) {
+        static const char *const phases[] = {"start", "start#1", "a",   "a#2",
+                                             "b#2",   "b",       "a#3", "a#"};
+
+        f->phase = phases[model_draw(m, ALQI_COUNT_OF(phases))];
     }
     if (model_draw(m, 5) == 0)
         f->n_in = words_make(m, f->in);
@@ -475,6 +515,8 @@ model_filter_text(const struct model_filter *f, const char *prefix, char *out,
         snprintf(number, sizeof number, "%u", f->domains[i]);
         one_put(&t, "domain", number);
     }
+    if (f->phase != NULL)
+        word_put(&t, "phase", &f->phase, 1);
     word_put(&t, "in", f->in, f->n_in);
     word_put(&t, "notin", f->notin, f->n_notin);
     word_put(&t, "hide", f->hide, f->n_hide);
@@ -578,6 +620,8 @@ model_passes(const struct model *m, const struct model_filter *f,
         return false;
     if (f->freed.is_there &&
         (!is_in(&f->freed, ended) || (!f->freed.has_least && !b.is_freed)))
+        return false;
+    if (f->phase != NULL && !is_phase(m, f->phase, b.born))
         return false;
     return is_in(&f->alloc, b.born) && is_in(&f->size, b.size) &&
            is_in(&f->life, b.life) && (!f->live_peak || b.at_peak != 0) &&

@@ -65,6 +65,7 @@ struct model_filter {
     struct model_range alloc, live, freed, size, life;
     bool live_peak, live_end, never;
     unsigned heap;
+    const char *phase; /* NULL: any */
     uint32_t threads[3], n_threads, domains[3], n_domains;
     const char *in[MODEL_WORDS], *notin[MODEL_WORDS], *hide[MODEL_WORDS];
     const char *site[MODEL_WORDS];
