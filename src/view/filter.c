@@ -236,7 +236,7 @@ take_site(struct reader *r, const char *value)
 }
 
 static bool
-take_stack(struct reader *r, const char *value)
+take_node(struct reader *r, const char *value)
 {
     r->filter->has_stack = true;
     return take_number(r, value, UINT32_MAX, &r->filter->stack);
@@ -320,7 +320,7 @@ static const struct {
     {"notinfile", take_notinfile, MAY_REPEAT},
     {"notinmodule", take_notinmodule, MAY_REPEAT},
     {"site", take_site, MAY_REPEAT},
-    {"stack", take_stack, 0},
+    {"node", take_node, 0},
     {"hide", take_hide, MAY_REPEAT | CHOOSES_NOTHING},
     {"fold", take_fold, MAY_REPEAT | CHOOSES_NOTHING},
     {"recursion", take_recursion, CHOOSES_NOTHING},

@@ -52,7 +52,7 @@ each_key_that_chooses_tells_filters_apart(void **state)
         "thread=1",   "thread=2",      "domain=1",    "in=f",
         "in=%3Df",    "in=f&in=g",     "notin=f",     "in=~f",
         "infile=f",   "inmodule=f",    "notinfile=f", "notinmodule=f",
-        "site=f",     "site=f&hide=g", "stack=3",     "stack=4"};
+        "site=f",     "site=f&hide=g", "node=3",      "node=4"};
 
     (void)state;
     for (size_t i = 0; i < ALQI_COUNT_OF(queries); i++)

@@ -490,7 +490,7 @@ stack_is_right(const struct model_filter *f, const json_t *answer,
                    model.stacks[stack].n * sizeof site) == 0)
             model_add(&same, b, &model, f);
     }
-    snprintf(more, sizeof more, "stack=%.0f", number(row, "node"));
+    snprintf(more, sizeof more, "node=%.0f", number(row, "node"));
     only = ask("heat", f, more);
     sum_is(json_object_get(only, "total"), &same, "stack");
     json_decref(only);

@@ -533,7 +533,7 @@ class Answers(view.Case):
             self.sum_is(total, opinion.total(f, theirs), name)
         for node, theirs in list(of_stack.items())[:20]:
             self.assertEqual(len({tuple(r.stack) for r in theirs}), 1)
-            total = server.ask("heat", query + "&stack=%d" % node)["total"]
+            total = server.ask("heat", query + "&node=%d" % node)["total"]
             self.sum_is(total, opinion.total(f, theirs), node)
         return of_site, moved
 

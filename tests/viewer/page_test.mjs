@@ -1238,7 +1238,7 @@ test("a sample has its life, its stack, and who else allocates there", async () 
     await detail.getByRole("link", { name: "Samples: The same stack" }).focus();
     await page.keyboard.press("Enter");
     await settled(page);
-    assert.match(hash(page), /^#view=samples&stack=\d+$/);
+    assert.match(hash(page), /^#view=samples&node=\d+$/);
     assert.equal(await shownTotal(page), bytes);
     assert.equal(await detail.count(), 0);
     assert.match(await page.locator(".chips").innerText(), /one call stack/);
@@ -1246,7 +1246,7 @@ test("a sample has its life, its stack, and who else allocates there", async () 
     await detail.getByRole("link", { name: "Flame graph: All of parse" })
         .click();
     await settled(page);
-    assert.match(hash(page), /^#view=flame&site==parse&stack=\d+$/);
+    assert.match(hash(page), /^#view=flame&site==parse&node=\d+$/);
     assert.match(await page.locator(".chips").innerText(),
                  /allocated by parse/);
     await done();

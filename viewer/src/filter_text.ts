@@ -47,7 +47,7 @@ const SINGLE: Record<string, (text: string) => string> = {
         : `freed ${period(v)}`,
     life: (v) => `lifetime ${between(v, durationText)}`,
     size: (v) => `size ${between(v, sizeEntry)}`,
-    stack: () => "one call stack",
+    node: () => "one call stack",
     heap: (v) => `heap: ${v.split(",").join(", ")}`,
 };
 

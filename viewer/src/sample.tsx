@@ -75,7 +75,7 @@ function Beside(props: { r: Sample; answer: Samples; trace: TraceInfo;
                          params: Params }) {
     const { r, answer, params } = props;
     const site = answer.functions[r.site[0]];
-    const ofStack = { stack: String(r.node) };
+    const ofStack = { node: String(r.node) };
     const ofSite = { site: added(params, "site", `=${site?.name}`) };
     const stack = useAnswer<Samples>("samples",
         query(filterOf(change(params, ofStack)), "limit=1"));

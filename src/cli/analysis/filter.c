@@ -35,8 +35,7 @@ alqi_cli_filter_take(struct alqi_cli_filter *f, const char *verb,
         alqi_view_query_done(&f->query);
     if (f->filter.hide.n > 0 || f->filter.has_stack ||
         f->filter.by != ALQI_VIEW_BY_BYTES)
-        alqi_view_query_fail(&f->query,
-                             "hide, stack and by are for the viewer");
+        alqi_view_query_fail(&f->query, "hide, node and by are for the viewer");
     if (f->query.error[0] == '\0')
         return true;
     alqi_cli_usage(verb, "%s: --%s: %s", verb, option, f->query.error);

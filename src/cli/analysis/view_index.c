@@ -6,12 +6,10 @@
  *
  * Rows are numbered as blocks are born, and so are the blocks of most traces:
  * only ids that differ from first_id + row are looked up in a table.
- *
  * A snapshot of an analysis that runs has an index of its own: what was written
  * so far, and a copy of the builder, which is finished in the place of this one
  * (pictured). Names are entered here, in the order of their first use.
  * .inv.numbers  A function or a node has the same number in each snapshot.
- *
  * A trace may be thinned: a block is then taken or not by its id, the same
  * ones each time. A block that is not taken has no row. Where it links a chain
  * of realloc, it has a ghost's number instead, beyond NO_ROW. */
@@ -328,8 +326,7 @@ chain(void *arg, uint64_t id, double life_us)
 {
     struct alqi_cli_view_indexer *x = arg;
     uint64_t row = id == x->died_id ? x->died_row : row_find(x, id);
-    uint64_t older = row;
-    uint32_t place = 1;
+    uint64_t older = row, place = 1;
     bool has_older = true;
 
     while (alqi_base_map_get(&x->older_row, older, &older))
@@ -338,7 +335,7 @@ chain(void *arg, uint64_t id, double life_us)
         has_older = x->is_picture
                         ? alqi_base_map_get(&x->older_row, row, &older)
                         : alqi_base_map_take(&x->older_row, row, &older);
-        alqi_view_build_chain(x->build, row_built(row), place--,
+        alqi_view_build_chain(x->build, row_built(row), (uint32_t)place--,
                               (uint64_t)life_us);
     }
 }

@@ -109,7 +109,7 @@ const struct alqi_cli_option alqi_cli_record_options[] = {
     {0, "exact", NULL, NULL, "record every block instead of a sample",
      ALQI_CLI_FLAG(RUN, is_exact)},
     {0, "leaks", "[=FILE]", NULL,
-     "at its end say which blocks are lost; with FILE there, as JSON",
+     "at its end say which blocks are lost; to FILE as JSON",
      ALQI_CLI_TEXT(RUN, leaks_output), ALQI_CLI_ALSO(RUN, is_leaks)},
     {0, "max-memory", "N[K|M|G]", NULL,
      "memory for --exact; beyond it sample; default " ALQI_DEFAULT_TEXT(
