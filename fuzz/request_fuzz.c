@@ -21,8 +21,8 @@ check(bool is_true)
 static void
 again(const struct alqi_request *r)
 {
-    static const char *const words[] = {"status", "start", "stop", "rate",
-                                        "snapshot"};
+    static const char *const words[] = {"status", "start",    "stop",
+                                        "rate",   "snapshot", "mark"};
     char line[ALQI_REQUEST_BYTES] = ALQI_REQUEST_GREETING, rate[40];
     struct alqi_request same;
     size_t n = strlen(line);
@@ -33,7 +33,9 @@ again(const struct alqi_request *r)
         n = alqi_side_put(line, sizeof line, n, "rate", rate);
     }
     if (r->out[0] != '\0')
-        (void)alqi_side_put(line, sizeof line, n, "out", r->out);
+        (void)alqi_side_put(line, sizeof line, n,
+                            r->command == ALQI_REQUEST_MARK ? "name" : "out",
+                            r->out);
     check(alqi_request_read(line, &same) == NULL);
     check(same.command == r->command);
     check(same.rate <= r->rate && same.rate >= r->rate);
@@ -53,7 +55,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     line[size] = '\0';
     if (alqi_request_read(line, &r) == NULL) {
         check(r.rate >= 0 && r.rate <= 1);
-        check((unsigned)r.command <= ALQI_REQUEST_SNAPSHOT);
+        check((unsigned)r.command <= ALQI_REQUEST_MARK);
         again(&r);
     }
     alqi_request_answer(answer, false, line);

@@ -679,6 +679,7 @@ of_marshal(void **state)
     IS(ALQ_ENOHEAP, alq_recorder_stop());
     IS(ALQ_ENOHEAP, alq_recorder_end());
     IS(ALQ_ENOHEAP, alq_recorder_forget());
+    IS(ALQ_ENOHEAP, alq_recorder_mark(""));
     IS(1, alq_status_text((enum alq_status)12345) != NULL);
 }
 
