@@ -271,7 +271,7 @@ nodes_score(struct grapher *g, const struct alqi_view_focus *focus)
     }
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (stays(g, g->nodes[i].function, focus))
-            g->nodes[i].score = INFINITY;
+            g->nodes[i].score = (double)INFINITY;
 }
 
 /* Order by score, then by value, then by number. */
