@@ -1221,6 +1221,8 @@ test("a sample has its life, its stack, and who else allocates there", async () 
     await detail.getByRole("button", { name: "Copy stack" }).click();
     await page.getByText("Copied: stack").waitFor();
     assert.match(await pasted(page), /^malloc \(malloc\.c:31\)\nparse \(/);
+    /* Links below the heads, which stay in sight, are no targets there. */
+    await detail.evaluate((e) => e.scrollIntoView({ block: "center" }));
     await page.evaluate(axeSource());
     assert.deepEqual(await faults(page), []);
 
@@ -1367,6 +1369,11 @@ test("names of C++ are as short as the report's, whole on hover and by copy",
             await page.getByRole("button", { name: "Copy name" }).click();
             assert.equal(await page.evaluate(() =>
                 navigator.clipboard.readText()), name);
+        } else if (view === "graph") {
+            const all = (what) => page.locator(`main svg ${what}`)
+                .allTextContents();
+            assert.ok((await all("title")).some((x) => x.includes(name)));
+            assert.ok((await all("text")).some((x) => x.endsWith("operator[]")));
         } else {
             const main = page.locator("main");
             assert.ok((await main.innerText()).includes(short), view);
