@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -147,14 +148,19 @@ spawn(void)
         _exit(5);
 }
 
-/* One that runs until it is joined, so that the join waits. */
+static _Atomic(int) is_joining;
+
+/* One that runs until it is joined, and a while longer, so that the join
+ * waits. */
 static alq_value
 wait_a_while(struct alq_domain *on, alq_value arg, void *data)
 {
     ALQ_BLOCKING(on, blocks);
 
     (void)data;
-    usleep(1000);
+    while (!atomic_load(&is_joining))
+        usleep(100);
+    usleep(20000);
     return arg;
 }
 
@@ -163,6 +169,7 @@ static struct alq_child *waiting;
 static void
 join(void)
 {
+    atomic_store(&is_joining, 1);
     if (alq_domain_join(d, waiting, NULL) != ALQ_OK)
         _exit(5);
 }
