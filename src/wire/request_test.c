@@ -1,3 +1,8 @@
+/* request_test.c -- lines of the control socket, read and written
+ *
+ * What a request may say is read as it was meant; what it may not say is
+ * refused, with a word of what is wrong; an answer is one line whatever it
+ * says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

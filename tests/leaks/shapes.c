@@ -1,7 +1,8 @@
 /* shapes.c -- blocks of each class, of known sizes, held in each way
  *
  * Says "ready" and waits for its standard input to end; what each function
- * leaves is in leaks_test.py. */
+ * leaves is in leaks_test.py.  With a number, 2 to that power of different
+ * stacks allocate first. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -86,6 +87,18 @@ hold_large(void)
     held_list = large;
 }
 
+/* As many different stacks as there are ways to go so deep. */
+static NOINLINE void
+stacks_make(int depth)
+{
+    if (depth == 0) {
+        free(malloc(1));
+        return;
+    }
+    stacks_make(depth - 1);
+    stacks_make(depth - 1);
+}
+
 /* Freed blocks leave pointers behind, which hold nothing. */
 static NOINLINE void
 lose_behind_freed(void)
@@ -121,11 +134,12 @@ thread_run(void *unused)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
     pthread_t thread;
     char byte;
 
+    stacks_make(argc > 1 ? atoi(argv[1]) : 0);
     hold_by_static();
     hold_by_symbol();
     hold_inside();

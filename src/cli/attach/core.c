@@ -38,6 +38,7 @@ enum {
     RETURN_US = 10000000, /* for the call to come back       */
     LIST_US = 60000000,   /* for the copy to list its blocks */
     ROUND_US = 200,
+    AGAIN_US = 20000, /* before all are stopped once more */
     /* of stack that the call needs, with the frame that it is given */
     STACK_BYTES = 32 << 10
 };
@@ -220,7 +221,7 @@ threads_stop(struct taking *t)
             return refuse(t, "its threads cannot all be stopped: one waits in "
                              "the system (state D), or gets signals without "
                              "end; try again");
-        wait_us(ROUND_US);
+        wait_us(AGAIN_US); /* meanwhile it runs */
     }
     return true;
 }

@@ -152,12 +152,14 @@ objects_map(struct alqi_base_map *map, const struct alqi_cli_leak_scan *s)
             alqi_cli_die("leaks: there is no memory");
 }
 
-static void
-trace_read(struct alqi_cli_leak_found *f, struct alqi_cli_input *input)
+void
+alqi_cli_leak_found_read(struct alqi_cli_leak_found *f,
+                         struct alqi_cli_input *input)
 {
     static const struct alqi_cli_analysis_options options;
     struct alqi_ctf_event event;
 
+    *f = (struct alqi_cli_leak_found){0};
     alqi_cli_analysis_begin(&f->analysis, alqi_cli_input_reader(input),
                             &options);
     while (alqi_cli_input_next(input, &event))
@@ -165,9 +167,8 @@ trace_read(struct alqi_cli_leak_found *f, struct alqi_cli_input *input)
 }
 
 void
-alqi_cli_leak_found_make(struct alqi_cli_leak_found *f,
-                         const struct alqi_cli_leak_scan *s,
-                         struct alqi_cli_input *input)
+alqi_cli_leak_found_sum(struct alqi_cli_leak_found *f,
+                        const struct alqi_cli_leak_scan *s)
 {
     const struct alqi_cli_objects *objects = &f->analysis.objects;
     struct alqi_base_map blocks = {0};
@@ -176,10 +177,8 @@ alqi_cli_leak_found_make(struct alqi_cli_leak_found *f,
     uint64_t id, block;
     size_t at = 0;
 
-    *f = (struct alqi_cli_leak_found){0};
     f->nodes = alqi_cli_zeros(s->table.n + 1, sizeof *f->nodes);
     objects_map(&blocks, s);
-    trace_read(f, input);
     while ((object = alqi_cli_objects_next(objects, &at, &id)) != NULL) {
         struct alqi_cli_life life;
 

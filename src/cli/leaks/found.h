@@ -26,10 +26,12 @@ struct alqi_cli_leak_found {
     uint32_t *nodes;
 };
 
-/* Reads the whole trace. */
-void alqi_cli_leak_found_make(struct alqi_cli_leak_found *found,
-                              const struct alqi_cli_leak_scan *scan,
+/* Reads the whole trace into the analysis. */
+void alqi_cli_leak_found_read(struct alqi_cli_leak_found *found,
                               struct alqi_cli_input *input);
+/* Puts the blocks of what was read together, as the scan classed them. */
+void alqi_cli_leak_found_sum(struct alqi_cli_leak_found *found,
+                             const struct alqi_cli_leak_scan *scan);
 void alqi_cli_leak_found_free(struct alqi_cli_leak_found *found);
 
 /* The frame after which a stack's site is named. */

@@ -2,8 +2,14 @@
  *                                                    [doc/design/leaks.md]
  *
  * Phases: the recording is found -> the process is copied (core.c) -> the
- * recording up to that moment becomes a trace, and tells the blocks -> the copy
- * is looked through (scan.c) -> the trace tells what each block is of. */
+ * recording up to that moment becomes a trace, and tells the blocks -> the
+ * trace is read, and tells what each is of, and whether they are all -> the
+ * copy is looked through (scan.c).
+ *
+ * .inv.all_known  Memory between the known blocks of an allocator is free, and
+ *             no root, only where the figures of the trace are exact
+ *             (alqi_cli_is_exact): a block that is not recorded may lead to
+ *             others. */
 #include "cli/leaks/leaks.h"
 
 #include <errno.h>
@@ -11,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/analysis/remarks.h"
 #include "cli/convert/convert.h"
 #include "cli/live/control.h"
 #include "cli/live/recorded.h"
@@ -97,36 +104,27 @@ trace_write(struct alqi_cli_leaks_run *r,
            alqi_cli_refuse("leaks: cannot write the trace: %s", why);
 }
 
-/* Whether every block that lives is in the recording. */
-static bool
-is_whole(const struct alqi_cli_recording *recording)
-{
-    const struct alqi_raw_header *h = alqi_cli_recording_header(recording);
-    uint32_t flags = atomic_load(&h->flags);
-
-    return (flags & ALQI_RAW_IS_EXACT) != 0 &&
-           (flags & (ALQI_RAW_LATE | ALQI_RAW_PAUSED | ALQI_RAW_FORKED)) == 0 &&
-           alqi_cli_recording_most_rate(recording) >= 1;
-}
-
 /* ---- the run ------------------------------------------------------------- */
 
 /* Of the trace in fd, which is taken. */
 static int
 trace_look(struct alqi_cli_leaks_run *r, int fd)
 {
-    uint64_t since_us = alqi_cli_mono_us();
     struct alqi_cli_input *input;
+    uint64_t since_us;
     int rc;
 
-    alqi_cli_leak_scan_run(&r->scan, &r->core, r->path, r->is_whole);
-    r->scan_us = alqi_cli_mono_us() - since_us;
     lseek(fd, 0, SEEK_SET);
     rc = alqi_cli_input_open_fd(fd, "the trace", ALQI_CLI_OK, &input);
     if (rc >= 0)
         return rc;
-    alqi_cli_leak_found_make(&r->found, &r->scan, input);
+    alqi_cli_leak_found_read(&r->found, input);
     rc = alqi_cli_input_finish(input);
+    r->is_whole = alqi_cli_is_exact(&r->found.analysis);
+    since_us = alqi_cli_mono_us();
+    alqi_cli_leak_scan_run(&r->scan, &r->core, r->path, r->is_whole);
+    r->scan_us = alqi_cli_mono_us() - since_us;
+    alqi_cli_leak_found_sum(&r->found, &r->scan);
     r->places = alqi_cli_leak_places_open(&r->core);
     alqi_cli_term_start(&r->term, 0, !r->is_json && !r->has_no_pager);
     if (r->is_json)
@@ -161,7 +159,6 @@ recording_look(struct alqi_cli_leaks_run *r)
     if (trace == NULL)
         return alqi_cli_unreadable("leaks: no temporary file: %s",
                                    strerror(errno));
-    r->is_whole = is_whole(r->recording);
     if (trace_write(r, r->recording, trace) && fflush(trace) == 0)
         fd = dup(fileno(trace));
     fclose(trace);
