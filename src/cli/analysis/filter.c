@@ -71,6 +71,26 @@ struct run {
     struct alqi_view_rows rows;
 };
 
+struct alqi_cli_sum
+alqi_cli_sum_of_stand(const struct alqi_view_stand *stand, double life_us)
+{
+    const struct alqi_view_weight *w = &stand->weight;
+
+    return (struct alqi_cli_sum){
+        .bytes = w->bytes,
+        .bytes_var = w->bytes_var,
+        .bytes_third = w->bytes_third,
+        .objects = w->objects,
+        .objects_var = w->objects_var,
+        .objects_third = w->objects_third,
+        .seen_bytes = w->seen_bytes,
+        .seen_objects = w->seen_objects,
+        .life_us = life_us * w->objects,
+        .n_blocks = stand->n,
+        .n_samples = stand->n_samples,
+    };
+}
+
 /* What row i of a block stands for, at the peak or elsewhere. A row that
  * passes both filters is on both sides of a comparison, so it adds nothing to
  * the variance of their difference. */
@@ -81,7 +101,7 @@ row_sum(const struct run *s, uint32_t block, uint32_t i, bool is_peak)
     const struct alqi_view_class *c = &s->x->classes[r->class_[i]];
     struct alqi_view_stand stand = {s->x->weights[r->class_[i]], 1,
                                     r->samples[i]};
-    const struct alqi_view_weight *w = &stand.weight;
+    struct alqi_cli_sum sum;
     bool is_on_both =
         s->has_other &&
         alqi_view_scan_passes(&s->other, block * ALQI_VIEW_BLOCK_ROWS + i);
@@ -89,22 +109,11 @@ row_sum(const struct run *s, uint32_t block, uint32_t i, bool is_peak)
     if (is_peak)
         stand = alqi_view_stand_at_peak(s->x, r->class_[i], r->flags[i],
                                         r->samples[i]);
-    return (struct alqi_cli_sum){
-        .bytes = w->bytes,
-        .bytes_var = w->bytes_var,
-        .bytes_third = w->bytes_third,
-        .objects = w->objects,
-        .objects_var = w->objects_var,
-        .objects_third = w->objects_third,
-        .seen_bytes = w->seen_bytes,
-        .seen_objects = w->seen_objects,
-        .life_us = (double)r->life[i] * w->objects,
-        .largest_bytes = c->p < 1 && !is_on_both ? (double)c->size_bytes : 0,
-        .null_var = is_on_both ? 0 : w->bytes_var,
-        .n_blocks = stand.n,
-        .n_samples = stand.n_samples,
-        .is_peak = is_peak,
-    };
+    sum = alqi_cli_sum_of_stand(&stand, (double)r->life[i]);
+    sum.largest_bytes = c->p < 1 && !is_on_both ? (double)c->size_bytes : 0;
+    sum.null_var = is_on_both ? 0 : stand.weight.bytes_var;
+    sum.is_peak = is_peak;
+    return sum;
 }
 
 /* Adds a row to the measures that it belongs to, by site, thread and size. A

@@ -8,6 +8,7 @@
 
 #include "cli/analysis/view_index.h"
 #include "view/filter.h"
+#include "view/scan.h"
 
 /* All zeros is none. */
 struct alqi_cli_filter {
@@ -39,6 +40,12 @@ void alqi_cli_filter_end(struct alqi_cli_filter *filter,
                          struct alqi_cli_analysis *analysis,
                          struct alqi_cli_input *input,
                          const struct alqi_cli_filter *other);
+
+/* What a row of an index stands for, as sums of the analysis are; its blocks
+ * live so long. */
+struct alqi_cli_sum alqi_cli_sum_of_stand(const struct alqi_view_stand *stand,
+                                          double life_us);
+
 void alqi_cli_filter_free(struct alqi_cli_filter *filter);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/analysis/filter.h"
 #include "cli/analysis/phases.h"
 #include "cli/tool/cli.h"
 #include "view/phase.h"
@@ -22,25 +23,6 @@ static _Noreturn void
 give_up(const char *why)
 {
     alqi_cli_die("the phases cannot be summed up: %s", why);
-}
-
-static struct alqi_cli_sum
-sum_of(const struct alqi_view_weight *w, double life_us, uint64_t n_blocks,
-       uint64_t n_samples)
-{
-    return (struct alqi_cli_sum){
-        .bytes = w->bytes,
-        .bytes_var = w->bytes_var,
-        .bytes_third = w->bytes_third,
-        .objects = w->objects,
-        .objects_var = w->objects_var,
-        .objects_third = w->objects_third,
-        .seen_bytes = w->seen_bytes,
-        .seen_objects = w->seen_objects,
-        .life_us = life_us * w->objects,
-        .n_blocks = n_blocks,
-        .n_samples = n_samples,
-    };
 }
 
 /* ---- sums of rows -------------------------------------------------------- */
@@ -61,8 +43,7 @@ row_enter(struct run *r, uint32_t i)
 {
     const struct alqi_view_rows *rows = &r->rows;
     struct alqi_view_stand s = alqi_view_stand(r->x, &r->scan, rows, i);
-    struct alqi_cli_sum sum =
-        sum_of(&s.weight, (double)rows->life[i], s.n, s.n_samples);
+    struct alqi_cli_sum sum = alqi_cli_sum_of_stand(&s, (double)rows->life[i]);
     uint32_t from = alqi_view_phase_at(r->x, rows->born[i]);
     uint32_t to = rows->end[i] == UINT64_MAX
                       ? r->out->n
@@ -203,8 +184,10 @@ level_change(struct walk *w, struct level *level, uint32_t row, bool comes)
     for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
         bool is_first = alqi_view_first_colour(colours) == 1u << k;
 
-        by = (struct colour){sum_of(weight, 0, 1, n_samples), is_first,
-                             is_first ? n_samples : 0};
+        by = (struct colour){
+            alqi_cli_sum_of_stand(
+                &(struct alqi_view_stand){*weight, 1, n_samples}, 0),
+            is_first, is_first ? n_samples : 0};
         if ((colours >> k & 1) != 0)
             colour_change(&level->now[k], &by, comes);
     }

@@ -1,10 +1,13 @@
-/* table.c -- sorted blocks, and the first of each page of 4 KiB */
+/* table.c -- sorted blocks, and the first of each page of 4 KiB
+ *
+ * .inv.large_apart  A block of many pages stands in a list of its own, and not
+ *              in the table of pages: it may be of a terabyte. */
 #include <stdlib.h>
 
 #include "cli/leaks/table.h"
 #include "cli/tool/cli.h"
 
-enum { PAGE_SHIFT = 12 };
+enum { PAGE_SHIFT = 12, LARGE_BYTES = 64 << 10 };
 
 void
 alqi_cli_leak_table_add(struct alqi_cli_leak_table *t, uint64_t start,
@@ -78,8 +81,13 @@ alqi_cli_leak_table_sort(struct alqi_cli_leak_table *t)
     qsort(t->blocks, t->n, sizeof *t->blocks, compare);
     overlaps_drop(t);
     alqi_base_map_clear(&t->pages);
+    t->large = alqi_cli_realloc(t->large, t->n, sizeof *t->large);
+    t->n_large = 0;
     for (size_t i = 0; i < t->n; i++)
-        pages_put(t, i);
+        if (t->blocks[i].bytes < LARGE_BYTES)
+            pages_put(t, i);
+        else
+            t->large[t->n_large++] = (uint32_t)i;
     t->from = t->blocks[0].start;
     t->to = end_of(&t->blocks[t->n - 1]);
 }
@@ -88,6 +96,7 @@ void
 alqi_cli_leak_table_free(struct alqi_cli_leak_table *t)
 {
     alqi_base_map_clear(&t->pages);
+    free(t->large);
     free(t->blocks);
     *t = (struct alqi_cli_leak_table){0};
 }
@@ -117,16 +126,43 @@ last_at(const struct alqi_cli_leak_table *t, size_t low, uint64_t address)
     return low;
 }
 
+static bool
+is_in(const struct alqi_cli_leak_table *t, size_t i, uint64_t address)
+{
+    return address >= t->blocks[i].start && address < end_of(&t->blocks[i]);
+}
+
+/* .inv.large_apart */
+static bool
+large_find(const struct alqi_cli_leak_table *t, uint64_t address,
+           uint32_t *block)
+{
+    size_t low = 0, high = t->n_large;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (t->blocks[t->large[middle]].start <= address)
+            low = middle;
+        else
+            high = middle;
+    }
+    if (t->n_large == 0 || !is_in(t, t->large[low], address))
+        return false;
+    *block = t->large[low];
+    return true;
+}
+
 bool
 alqi_cli_leak_table_find_slow(const struct alqi_cli_leak_table *t,
                               uint64_t address, uint32_t *block)
 {
     uint64_t first;
-    size_t i;
 
-    if (!alqi_base_map_get(&t->pages, address >> PAGE_SHIFT, &first))
-        return false;
-    i = last_at(t, first, address);
-    *block = (uint32_t)i;
-    return address >= t->blocks[i].start && address < end_of(&t->blocks[i]);
+    if (alqi_base_map_get(&t->pages, address >> PAGE_SHIFT, &first)) {
+        *block = (uint32_t)last_at(t, first, address);
+        if (is_in(t, *block, address))
+            return true;
+    }
+    return large_find(t, address, block);
 }

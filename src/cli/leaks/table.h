@@ -19,7 +19,9 @@ struct alqi_cli_leak_table {
     struct alqi_cli_leak_block *blocks; /* by address, once sorted */
     size_t n, capacity;
     uint64_t from, to;          /* all blocks lie there     */
-    struct alqi_base_map pages; /* page -> first block in it */
+    struct alqi_base_map pages; /* page -> first small block in it */
+    uint32_t *large;            /* numbers of large blocks, in order; owned */
+    size_t n_large;
 };
 
 /* Ends the command without memory, or beyond ALQI_CLI_LEAK_BLOCKS_MOST. */

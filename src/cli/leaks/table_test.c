@@ -96,12 +96,34 @@ test_overlap(void **unused)
     alqi_cli_leak_table_free(&t);
 }
 
+/* It takes no more room than another. */
+static void
+test_terabyte(void **unused)
+{
+    const uint64_t start = (uint64_t)1 << 44, bytes = (uint64_t)1 << 40;
+    struct alqi_cli_leak_table t = {0};
+    uint32_t block;
+
+    (void)unused;
+    alqi_cli_leak_table_add(&t, start, bytes, 1);
+    alqi_cli_leak_table_add(&t, start + bytes + 16, 8, 2);
+    alqi_cli_leak_table_sort(&t);
+    assert_true(t.pages.n_slots < 100);
+    assert_true(alqi_cli_leak_table_find(&t, start + bytes - 1, &block));
+    assert_int_equal(t.blocks[block].id, 1);
+    assert_false(alqi_cli_leak_table_find(&t, start + bytes, &block));
+    assert_true(alqi_cli_leak_table_find(&t, start + bytes + 16, &block));
+    assert_int_equal(t.blocks[block].id, 2);
+    alqi_cli_leak_table_free(&t);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_terabyte),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
