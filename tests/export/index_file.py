@@ -1,10 +1,11 @@
 """An index of the viewer's engine, read after src/view/index.h alone."""
 import struct
 
+VERSION = 5
 BLOCK_ROWS = 1024
 SECTIONS = ("meta", "data", "slices", "events", "chains", "classes", "origins",
-            "stacks", "nodes", "functions", "threads", "resident", "notes",
-            "text_at", "texts")
+            "stacks", "nodes", "functions", "threads", "resident", "marks",
+            "notes", "text_at", "texts")
 COLUMNS = ("born", "life", "class", "stack", "origin", "samples", "flags",
            "promoted")
 PEAK, LEFT = 7, 32  # bits of flags; the peak has one for each colour
@@ -30,6 +31,10 @@ def read(index):
     foot = index[-FOOT_BYTES:]
     if foot[-8:] != b"ALQVIEW\n":
         raise AssertionError("no index", foot[-8:])
+    version, foot_bytes = struct.unpack_from("<II", foot, len(foot) - 16)
+    if (version, foot_bytes) != (VERSION, FOOT_BYTES):
+        raise AssertionError("read for another version of view/index.h",
+                             version, foot_bytes)
     part = {}
     for i, name in enumerate(SECTIONS):
         at, n_bytes = struct.unpack_from("<QQ", foot, 16 * i)
