@@ -11,10 +11,12 @@ enum { STEPS = 100, TERMS = 3000 };
 
 /* Share beyond each end. */
 static const double TAIL = 0.025;
-static const double LESS = 0.2;    /* .def.fifth */
-static const double UNSEEN = 0.02; /* .def.unseen */
-static const double PEAK = 0.5;    /* .def.peak */
-static const double LIFT = 0.5;    /* .def.peak */
+static const double LESS = 0.2;        /* .def.fifth */
+static const double UNSEEN = 0.02;     /* .def.unseen */
+static const double PEAK = 0.5;        /* .def.peak */
+static const double LIFT = 0.5;        /* .def.peak */
+static const double PART_ABOVE = 0.75; /* .def.part */
+static const double PART_BELOW = 0.4;  /* .def.part */
 /* Of a peak's lack, in standard errors, from where on it is told. */
 static const double LOPSIDED = 0.25;
 /* From here on the cube root is exact enough. */
@@ -110,6 +112,19 @@ end_of(double mean, double variance, double third, double more, double p)
     return mean + weight * (alqi_view_gamma_quantile(k + more, p) - k);
 }
 
+/* .def.peak, .def.part: by how much an interval's ends move. */
+static void
+peak_move(const struct alqi_view_moments *m, struct alqi_view_interval *out)
+{
+    double lack = (m->peak - 1) * m->estimate, part = fmin(m->part, 1);
+
+    out->low += lack * (LIFT * part - PART_BELOW * (1 - part));
+    out->low = fmin(fmax(out->low, m->seen), m->estimate);
+    out->high +=
+        lack * (part + PART_ABOVE * (1 - part)) + PEAK * m->third / m->variance;
+    out->is_lopsided = lack > LOPSIDED * sqrt(m->variance);
+}
+
 /* The certain part has no error. If what was not seen is no more than
  * rounding, only the unseen sample is left. */
 struct alqi_view_interval
@@ -130,13 +145,8 @@ alqi_view_interval(const struct alqi_view_moments *m)
     out.low = m->estimate - unseen + fmin(fmax(low, 0), unseen);
     out.high = m->estimate - unseen +
                end_of(unseen, variance, third, 1 - LESS, 1 - TAIL);
-    if (m->peak > 0 && unseen > 0) {
-        double lack = (m->peak - 1) * m->estimate;
-
-        out.low = fmin(out.low + LIFT * lack * fmin(m->part, 1), m->estimate);
-        out.high += lack + PEAK * m->third / m->variance;
-        out.is_lopsided = lack > LOPSIDED * sqrt(m->variance);
-    }
+    if (m->peak > 0 && unseen > 0)
+        peak_move(m, &out);
     out.effective = variance * variance * variance / (third * third);
     return out;
 }

@@ -27,9 +27,14 @@
  *               and by what came between the moment and the next sample: the
  *               upper end is higher by all of that share and by half a sample
  *               of the sum's weight.  The lower end is higher by half of that
- *               share, which is itself an estimate, and of a part of the heap
- *               by its part of that: a part has its own ups and downs when the
- *               whole is highest. */
+ *               share, which is itself an estimate.
+ * .def.part     A part of the heap has its own ups and downs when the whole is
+ *               highest: it may be below what the moments show as well as
+ *               above.  So the more a part is of the whole, the more its ends
+ *               move as the whole's do; a small one's upper end moves by three
+ *               quarters of the share, and its lower end down by two fifths.
+ *               With ends that only rise, one site in a hundred is covered in
+ *               92 %. */
 #ifndef ALQI_VIEW_INTERVAL_H
 #define ALQI_VIEW_INTERVAL_H
 

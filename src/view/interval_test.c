@@ -237,7 +237,12 @@ a_peak_may_be_higher(void **state)
     assert_true(x.is_lopsided && !plain.is_lopsided);
     m.part = 0.1;
     x = alqi_view_interval(&m);
-    near(x.low, plain.low + 10, 1e-12);
+    near(x.low, plain.low + 0.1 * 100 - 0.9 * 80, 1e-12);
+    near(x.high, plain.high + 50 + 0.1 * 200 + 0.9 * 150, 1e-12);
+    m.seen = 900; /* what is certain stays so, however large the share */
+    m.peak = 3;
+    assert_true(alqi_view_interval(&m).low == 900);
+    m.seen = 100;
     m.part = 1;
     m.peak = 3;
     x = alqi_view_interval(&m);
