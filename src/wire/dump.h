@@ -1,4 +1,4 @@
-/* dump.h -- a snapshot of the managed heap in a file   [doc/design/heap-snapshot]
+/* dump.h -- a snapshot of the managed heap in a file [doc/design/heap-snapshot]
  *
  *   header  "ALQHEAP1"
  *   record  kind (a byte), then its numbers: varints; a text is its length in
@@ -11,16 +11,25 @@
  *            the frame has texts alone; function "": the address alone
  *   ROOT     enum alqi_dump_root, domain, slot's address, name, block
  *   SAMPLE   block, site's number, samples, bits of the rate (samples a word)
- *   RUN      address of the first block's header, n blocks; each block:
+ *   RUN      address of the first block's header; then each block:
+ *              wosize << 8 | tag (0: the run has ended; a block has a field),
  *              words between the end of the block before and its header
- *              (0 for the first), wosize << 8 | tag, kind's number + 1 or 0,
- *              n edges, and for each edge zigzag of (target - block) / 8
+ *              (0 for the first), kind's number + 1 or 0,
+ *              and for each edge 1 + zigzag of (target - block) / 8; 0 after
+ *              the last
  *   END      blocks, words (headers included), edges, roots, samples,
  *            stop's ns, 1 if a copy of the process wrote it
  *
  * .inv.dump_order  KIND and SITE stand before what names their number; END is
  *                  the last record; other records come in any order, RUNs in
  *                  any order of addresses and without overlap.
+ *
+ * A tag's name is KIND 0 to 255, at the tag's number: it holds for blocks of
+ * that tag without a kind of their own, and may stand anywhere before END.
+ * Names of custom operations are KINDs from 256 on.  An edge is a field's: two
+ * fields with the same target are two edges.  An edge or a root may lead to an
+ * address without a block: of memory that the program keeps outside of the
+ * heap.
  *
  * The encoder allocates nothing, takes no lock and calls nothing but the
  * caller's function.  Both sides are pure; the bytes may come from anywhere. */
@@ -69,11 +78,12 @@ enum { ALQI_DUMP_BUFFER_BYTES = 65536 };
 struct alqi_dump_encoder {
     alqi_dump_write_fn *write;
     void *arg;
-    uint8_t *at;        /* of buffer: where the next byte goes */
-    bool has_failed;    /* a write did; nothing is written any more */
+    uint8_t *at;     /* of buffer: where the next byte goes */
+    bool has_failed; /* a write did; nothing is written any more */
     /* of the END record; the encoder counts */
     uint64_t n_blocks, n_words, n_edges, n_roots, n_samples;
-    uint64_t run_end;   /* address behind the run's last block */
+    uint64_t block;   /* whose edges are written; 0: no RUN is open */
+    uint64_t run_end; /* address behind that block */
     uint8_t buffer[ALQI_DUMP_BUFFER_BYTES];
 };
 
@@ -108,15 +118,11 @@ void alqi_dump_root(struct alqi_dump_encoder *e, enum alqi_dump_root kind,
                     uint64_t block);
 void alqi_dump_sample(struct alqi_dump_encoder *e, uint64_t block,
                       uint64_t site, uint64_t samples, double rate);
-/* n_blocks blocks follow, each with its edges. */
-void alqi_dump_run(struct alqi_dump_encoder *e, uint64_t header_address,
-                   uint64_t n_blocks);
-/* The block at this address (of its first field); then n_edges edges. */
+/* The block at this address (of its first field); its edges follow, before
+ * anything else.  It begins a RUN where it has to. */
 void alqi_dump_block(struct alqi_dump_encoder *e, uint64_t block,
-                     uint64_t wosize, unsigned tag, uint64_t kind_plus_1,
-                     uint64_t n_edges);
-void alqi_dump_edge(struct alqi_dump_encoder *e, uint64_t block,
-                    uint64_t target);
+                     uint64_t wosize, unsigned tag, uint64_t kind_plus_1);
+void alqi_dump_edge(struct alqi_dump_encoder *e, uint64_t target);
 /* Writes END and what is left in the buffer; false: something was not
  * written. */
 bool alqi_dump_end(struct alqi_dump_encoder *e, uint64_t stop_ns,
