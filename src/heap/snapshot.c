@@ -16,12 +16,9 @@
  *   or in memory copied there.
  * Keeps .inv.copy_bare, .inv.no_child: What runs in the copy is copy_run(). */
 #include <errno.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "heap/domain_thread.h"
+#include "heap/snapshot.h"
 #include "heap/snapshot_state.h"
 #include "heap/stop.h"
 #include "plat/bare.h"
@@ -31,9 +28,6 @@
 #else
 #define IS_WATCHED false
 #endif
-
-/* Bytes of the kernel's set of signals. */
-enum { SIGNALS_BYTES = 8 };
 
 /* alqi_dump_write_fn */
 static bool
@@ -58,56 +52,29 @@ rest_write(struct alqi_heap_snapshot *s)
 
 /* ---- the copy ----------------------------------------------------------- */
 
-/* All signals are blocked.  The exit status is an errno; 0. */
+/* The exit status is an errno; 0. */
 static _Noreturn void
 copy_run(struct alqi_heap_snapshot *s)
 {
     uint64_t stop_ns = alqi_plat_bare_mono_ns() - s->began_ns;
 
     s->is_copy = true;
-    alqi_plat_bare_close_but(s->fd);
-    alqi_plat_bare_call3(SYS_chdir, (long)"/", 0, 0);
-    alqi_plat_bare_call3(SYS_prctl, PR_SET_NAME, (long)"aliquot-copy", 0);
+    alqi_plat_bare_begin(s->fd);
     rest_write(s);
     alqi_dump_end(&s->encoder, stop_ns, true);
-    for (;;)
-        alqi_plat_bare_call3(SYS_exit_group, s->error, 0, 0);
+    alqi_plat_bare_exit(s->error);
 }
 
-/* Makes the copy, with all signals blocked in it, or sets in_stop. */
+/* Makes the copy, or sets in_stop. */
 static void
 copy_make(struct alqi_heap_snapshot *s)
 {
-    const uint64_t all = UINT64_MAX;
-    uint64_t before = 0;
-    const long block[6] = {SIG_SETMASK, (long)&all, (long)&before,
-                           SIGNALS_BYTES};
-    const long restore[6] = {SIG_SETMASK, (long)&before, 0, SIGNALS_BYTES};
-    const long as_fork_without_signal[6] = {0};
+    long pid = alqi_plat_bare_copy();
 
-    alqi_plat_call(SYS_rt_sigprocmask, block);
-    s->copy_pid = alqi_plat_call(SYS_clone, as_fork_without_signal);
-    if (s->copy_pid == 0)
+    if (pid == 0)
         copy_run(s);
-    alqi_plat_call(SYS_rt_sigprocmask, restore);
-    if (s->copy_pid < 0) {
-        s->copy_pid = 0;
-        s->in_stop = true;
-    }
-}
-
-/* Waits until the copy has ended; how it did, as an errno. */
-static int
-copy_wait(long pid)
-{
-    int status = 0;
-    const long wait[6] = {pid, (long)&status, __WCLONE};
-    long ended;
-
-    do
-        ended = alqi_plat_call(SYS_wait4, wait);
-    while (ended == -EINTR);
-    return ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
+    s->copy_pid = pid > 0 ? pid : 0;
+    s->in_stop = pid < 0;
 }
 
 /* ---- the stop ----------------------------------------------------------- */
@@ -154,7 +121,9 @@ outcome_await(struct alqi_heap_snapshot *s)
 {
     struct alq_thread *thread = alqi_heap_thread_leave(s->leader);
 
-    s->error = copy_wait(s->copy_pid);
+    s->error = alqi_plat_bare_wait(s->copy_pid);
+    if (s->error < 0)
+        s->error = ECHILD;
     alqi_heap_thread_enter(thread);
 }
 

@@ -10,6 +10,7 @@
 #include "heap/root.h"
 #include "heap/root_ambiguous.h"
 #include "heap/root_stack.h"
+#include "heap/snapshot.h"
 #include "heap/snapshot_state.h"
 
 enum { NAME_BYTES = 256 };

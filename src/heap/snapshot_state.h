@@ -5,7 +5,9 @@
 
 #include "heap/large.h"
 #include "heap/pool_area.h"
-#include "heap/snapshot.h"
+#include "wire/dump.h"
+
+struct alqi_heap_snapshot_more;
 
 struct alqi_heap_snapshot_root {
     alq_value block;

@@ -1,13 +1,19 @@
 /* bare.c -- see bare.h */
 #include <errno.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "plat/bare.h"
 
-enum { DESCRIPTORS_MOST = 1 << 20 };
+enum {
+    DESCRIPTORS_MOST = 1 << 20,
+    SIGNALS_BYTES = 8 /* the kernel's set */
+};
 
 void *
 alqi_plat_bare_map(size_t bytes)
@@ -32,8 +38,9 @@ range_close(unsigned from, unsigned to)
     return alqi_plat_bare_call3(SYS_close_range, from, to, 0);
 }
 
-void
-alqi_plat_bare_close_but(int fd)
+/* Before Linux 5.9 one by one. */
+static void
+close_but(int fd)
 {
     struct rlimit most = {0};
     const long arg[6] = {0, RLIMIT_NOFILE, 0, (long)&most};
@@ -65,6 +72,52 @@ alqi_plat_bare_write(int fd, const void *bytes, size_t n_bytes)
         }
     }
     return 0;
+}
+
+long
+alqi_plat_bare_copy(void)
+{
+    const uint64_t all = UINT64_MAX;
+    uint64_t before = 0;
+    const long block[6] = {SIG_SETMASK, (long)&all, (long)&before,
+                           SIGNALS_BYTES};
+    const long restore[6] = {SIG_SETMASK, (long)&before, 0, SIGNALS_BYTES};
+    const long without_signal[6] = {0};
+    long pid;
+
+    alqi_plat_call(SYS_rt_sigprocmask, block);
+    pid = alqi_plat_call(SYS_clone, without_signal);
+    if (pid != 0)
+        alqi_plat_call(SYS_rt_sigprocmask, restore);
+    return pid;
+}
+
+void
+alqi_plat_bare_begin(int fd)
+{
+    close_but(fd);
+    alqi_plat_bare_call3(SYS_chdir, (long)"/", 0, 0);
+    alqi_plat_bare_call3(SYS_prctl, PR_SET_NAME, (long)"aliquot-copy", 0);
+}
+
+_Noreturn void
+alqi_plat_bare_exit(int status)
+{
+    for (;;)
+        alqi_plat_bare_call3(SYS_exit_group, status, 0, 0);
+}
+
+int
+alqi_plat_bare_wait(long pid)
+{
+    int status = 0;
+    const long wait[6] = {pid, (long)&status, __WCLONE};
+    long ended;
+
+    do
+        ended = alqi_plat_call(SYS_wait4, wait);
+    while (ended == -EINTR);
+    return ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 uint64_t

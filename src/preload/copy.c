@@ -108,17 +108,14 @@ copy_run(long reader)
 {
     const struct timespec untied = {.tv_sec = UNTIED_S};
 
-    alqi_plat_bare_close_but(-1); /* .inv.no_descriptors */
-    alqi_plat_bare_call3(SYS_chdir, (long)"/", 0, 0);
-    alqi_plat_bare_call3(SYS_prctl, PR_SET_NAME, (long)"aliquot-copy", 0);
+    alqi_plat_bare_begin(-1); /* .inv.no_descriptors */
     alqi_plat_bare_call3(SYS_prctl, PR_SET_PTRACER,
                          reader > 0 ? reader : (long)PR_SET_PTRACER_ANY, 0);
     lists_make();
     do
         alqi_plat_bare_call3(SYS_nanosleep, (long)&untied, 0, 0);
     while (atomic_load(&alq_copy_told.is_tied) != 0);
-    for (;;)
-        alqi_plat_bare_call3(SYS_exit_group, 0, 0, 0);
+    alqi_plat_bare_exit(0);
 }
 
 /* ---- the process --------------------------------------------------------- */
