@@ -16,7 +16,7 @@
 #include "cli/tool/unpack.h"
 
 /* Pages of the file are let go after so many bytes. */
-enum { WINDOW_BYTES = 16 << 20, PIECE_BYTES = 1 << 16 };
+enum { WINDOW_BYTES = 4 << 20, PIECE_BYTES = 1 << 16 };
 
 /* ---- open ---------------------------------------------------------------- */
 
@@ -120,6 +120,21 @@ alqi_cli_heap_file_close(struct alqi_cli_heap_file *file)
 
 /* ---- walks --------------------------------------------------------------- */
 
+/* Whole windows before the place of reading go: the file is in the system's
+ * memory still, but no part of this process. */
+static void
+pages_release(struct alqi_cli_heap_walk *walk)
+{
+    size_t n = (size_t)(walk->d.at - walk->kept) & ~(size_t)(WINDOW_BYTES - 1);
+    size_t left;
+
+    if (n > 0)
+        madvise((void *)(uintptr_t)walk->kept, n, MADV_DONTNEED);
+    walk->kept += n;
+    left = (size_t)(walk->d.end - walk->kept);
+    walk->next = walk->kept + (left < WINDOW_BYTES ? left : WINDOW_BYTES);
+}
+
 void
 alqi_cli_heap_walk_begin(struct alqi_cli_heap_walk *walk,
                          const struct alqi_cli_heap_file *file)
@@ -127,19 +142,7 @@ alqi_cli_heap_walk_begin(struct alqi_cli_heap_walk *walk,
     walk->file = file;
     walk->kept = file->bytes;
     alqi_dump_decode(&walk->d, file->bytes, file->n_bytes);
-}
-
-/* Whole windows before the place of reading go: the file is in the system's
- * memory still, but no part of this process. */
-static void
-pages_release(struct alqi_cli_heap_walk *walk)
-{
-    size_t n = (size_t)(walk->d.at - walk->kept) & ~(size_t)(WINDOW_BYTES - 1);
-
-    if (n == 0)
-        return;
-    madvise((void *)(uintptr_t)walk->kept, n, MADV_DONTNEED);
-    walk->kept += n;
+    pages_release(walk);
 }
 
 int
@@ -148,9 +151,9 @@ alqi_cli_heap_walk_on(struct alqi_cli_heap_walk *walk,
                       struct alqi_dump_block_read *block)
 {
     do {
+        pages_release(walk);
         if (alqi_dump_next_block(&walk->d, block))
             return 0;
-        pages_release(walk);
         if (alqi_dump_next(&walk->d, record) <= 0)
             return -1;
     } while (record->kind == ALQI_DUMP_RUN);

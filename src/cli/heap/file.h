@@ -22,7 +22,8 @@ void alqi_cli_heap_file_close(struct alqi_cli_heap_file *file);
 struct alqi_cli_heap_walk {
     const struct alqi_cli_heap_file *file;
     struct alqi_dump_decoder d; /* for the edges of the last block */
-    const uint8_t *kept;        /* pages before it are no longer in memory */
+    /* pages before it are no longer in memory; beyond `next` more go */
+    const uint8_t *kept, *next;
 };
 
 void alqi_cli_heap_walk_begin(struct alqi_cli_heap_walk *walk,
@@ -41,7 +42,7 @@ alqi_cli_heap_walk_block(struct alqi_cli_heap_walk *walk,
     struct alqi_dump_record record;
     int got;
 
-    if (alqi_dump_next_block(&walk->d, block))
+    if (walk->d.at < walk->next && alqi_dump_next_block(&walk->d, block))
         return true;
     do
         got = alqi_cli_heap_walk_on(walk, &record, block);

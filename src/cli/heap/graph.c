@@ -5,11 +5,12 @@
  * in the tree that is made so far.  Nothing recurses: a list of ten million
  * pairs is ten million deep.
  *
- *   edges, by node -> search in depth: order, parent (first[] is where it is)
- *     -> edges that are not the search's own, by target -> semidominators
- *     -> dominators, with jumps
+ *   edges, by node -> search in depth: order, parent (first[] is where it is);
+ *     each edge becomes its target's order, or 0 where the search went along it
+ *     -> those that are not 0, by target -> semidominators -> dominators, with
+ *     jumps
  *
- * Memory, in words of 4 bytes a node, e edges a node: 4 + 2 e while edges are
+ * Memory, in words of 4 bytes a node, e edges a node: 3 + 2 e while edges are
  * turned, 4 + e after that.
  *
  * Jumps (Myers 1983)  Each node knows an ancestor some power of two of steps
@@ -30,11 +31,11 @@
 /* What lives during the calculation alone. */
 struct work {
     struct alqi_cli_heap_graph *g;
-    uint32_t *parent;  /* by node: node, or NOTHING for the root */
-    uint32_t *above;   /* by order: the parent's, later an ancestor's */
-    uint32_t *semi;    /* by order; before that where its sources begin */
-    uint32_t *least;   /* by order: least semi from it to below `above` */
-    uint32_t *sources; /* orders, by target */
+    uint32_t *parent; /* by node: node, or NOTHING for the root */
+    /* by order; before that how many sources it has, then where they begin */
+    uint32_t *semi;
+    uint32_t *sources;            /* orders, by target */
+    struct alqi_cli_heap_up *ups; /* by order, as semi_fill says */
 };
 
 static uint32_t *
@@ -109,21 +110,20 @@ first_restore(struct alqi_cli_heap_graph *g, uint32_t node)
     g->first[node] = at;
 }
 
-/* The next target of the node; NOTHING: there is none, and first[] is as it
- * was. */
-static inline uint32_t
-target_next(struct alqi_cli_heap_graph *g, uint32_t node)
+/* The next edge of the node; NULL: there is none, and first[] is as it was. */
+static inline uint32_t *
+edge_next(struct alqi_cli_heap_graph *g, uint32_t node)
 {
     uint32_t at = g->first[node];
 
     if (at == NOTHING)
-        return NOTHING;
+        return NULL;
     if ((at & BEGUN) != 0 && (g->edges[(at & ~BEGUN) - 1] & LAST) != 0) {
         first_restore(g, node);
-        return NOTHING;
+        return NULL;
     }
     g->first[node] = (at + 1) | BEGUN;
-    return g->edges[at & ~BEGUN] & ~LAST;
+    return &g->edges[at & ~BEGUN];
 }
 
 /* Everything that is met for the first time from this holder. */
@@ -131,16 +131,24 @@ static void
 search(struct work *w, uint32_t holder)
 {
     struct alqi_cli_heap_graph *g = w->g;
-    uint32_t node = holder, to;
+    uint32_t node = holder, *edge, to, order;
 
     enter(w, holder, NOTHING);
     while (node != NOTHING) {
-        to = target_next(g, node);
-        if (to == NOTHING) {
+        edge = edge_next(g, node);
+        if (edge == NULL) {
             node = w->parent[node];
-        } else if (g->order[to] == NOTHING) {
+            continue;
+        }
+        to = *edge & ~LAST;
+        order = g->order[to];
+        if (order == NOTHING) {
+            *edge &= LAST;
             enter(w, to, node);
             node = to;
+        } else {
+            *edge = (*edge & LAST) | order;
+            w->semi[order]++;
         }
     }
 }
@@ -152,7 +160,8 @@ search_all(struct work *w)
 
     g->order = numbers(g->n_nodes);
     w->parent = numbers(g->n_nodes);
-    if (g->order == NULL || w->parent == NULL)
+    w->semi = calloc((size_t)g->n_nodes + 2, sizeof *w->semi);
+    if (g->order == NULL || w->parent == NULL || w->semi == NULL)
         return false;
     memset(g->order, 0xFF, g->n_nodes * sizeof *g->order);
     g->n_reached = 1;
@@ -163,74 +172,55 @@ search_all(struct work *w)
 
 /* ---- sources by target --------------------------------------------------- */
 
-/* Calls step for each edge between reached nodes that the search did not go
- * along: `from` by order, `to` by order. */
-static inline __attribute__((always_inline)) void
-others_each(struct work *w, void (*step)(struct work *, uint32_t, uint32_t))
+static void
+node_sources_put(struct work *w, uint32_t node)
 {
     const struct alqi_cli_heap_graph *g = w->g;
+    uint32_t at = g->first[node], edge;
 
-    for (uint32_t u = 0; u < g->n_nodes; u++) {
-        uint32_t at = g->first[u], edge;
-
-        if (at == NOTHING || g->order[u] == NOTHING)
-            continue;
-        do {
-            edge = g->edges[at++];
-            if (w->parent[edge & ~LAST] != u && (edge & ~LAST) != u)
-                step(w, g->order[u], g->order[edge & ~LAST]);
-        } while ((edge & LAST) == 0);
-    }
-}
-
-static inline void
-source_count(struct work *w, uint32_t from, uint32_t to)
-{
-    (void)from;
-    w->semi[to]++;
-}
-
-static inline void
-source_put(struct work *w, uint32_t from, uint32_t to)
-{
-    w->sources[--w->semi[to]] = from;
+    do {
+        edge = g->edges[at++];
+        if ((edge & ~LAST) != 0)
+            w->sources[--w->semi[edge & ~LAST]] = g->order[node];
+    } while ((edge & LAST) == 0);
 }
 
 /* semi[v] is then where v's sources begin; those of v + 1 come behind. */
 static bool
 sources_gather(struct work *w)
 {
-    uint32_t n = w->g->n_reached, sum = 0;
+    const struct alqi_cli_heap_graph *g = w->g;
+    uint32_t sum = 0;
 
-    w->semi = calloc((size_t)n + 1, sizeof *w->semi);
-    if (w->semi == NULL)
-        return false;
-    others_each(w, source_count);
-    for (uint32_t v = 0; v <= n; v++)
-        w->semi[v] = sum += w->semi[v];
+    for (uint32_t v = 0; v <= g->n_reached; v++) {
+        sum += w->semi[v];
+        w->semi[v] = sum;
+    }
     w->sources = numbers(sum);
     if (w->sources == NULL)
         return false;
-    others_each(w, source_put);
+    for (uint32_t u = 0; u < g->n_nodes; u++)
+        if (g->first[u] != NOTHING && g->order[u] != NOTHING)
+            node_sources_put(w, u);
     return true;
 }
 
 /* Parents by order; the edges and what is by node are done with. */
 static bool
-above_fill(struct work *w)
+parents_turn(struct work *w)
 {
     struct alqi_cli_heap_graph *g = w->g;
 
     free(g->edges);
     free(g->first);
     g->edges = g->first = NULL;
-    w->above = numbers(g->n_reached);
-    if (w->above == NULL)
+    g->idom = numbers(g->n_reached);
+    if (g->idom == NULL)
         return false;
-    w->above[0] = 0;
+    g->idom[0] = 0;
     for (uint32_t u = 0; u < g->n_nodes; u++)
         if (g->order[u] != NOTHING)
-            w->above[g->order[u]] =
+            g->idom[g->order[u]] =
                 w->parent[u] == NOTHING ? 0 : g->order[w->parent[u]];
     free(w->parent);
     w->parent = NULL;
@@ -242,45 +232,50 @@ above_fill(struct work *w)
 /* The least semidominator on the way from u up to below the first ancestor that
  * is v or before it. */
 static inline uint32_t
-least_on_way(struct work *w, uint32_t u, uint32_t v)
+least_on_way(struct alqi_cli_heap_up *ups, uint32_t u, uint32_t v)
 {
-    uint32_t *above = w->above, *least = w->least, found = UINT32_MAX;
+    uint32_t found = UINT32_MAX;
 
     while (u > v) {
-        uint32_t a = above[u];
+        struct alqi_cli_heap_up *up = &ups[u];
+        uint32_t above = up->jump;
 
-        if (a > v) {
-            if (least[a] < least[u])
-                least[u] = least[a];
-            above[u] = above[a];
+        if (above > v) {
+            if (ups[above].least < up->least)
+                up->least = ups[above].least;
+            up->jump = ups[above].jump;
         }
-        if (least[u] < found)
-            found = least[u];
-        u = above[u];
+        if (up->least < found)
+            found = up->least;
+        u = up->jump;
     }
     return found;
 }
 
+/* ups[v].jump is v's parent, later an ancestor; least, once v is done, the
+ * least semidominator from v to below that. */
 static bool
 semi_fill(struct work *w)
 {
-    uint32_t n = w->g->n_reached, end = w->semi[n], begin, semi;
+    uint32_t n = w->g->n_reached, end = w->semi[n];
 
-    w->least = numbers(n);
-    if (w->least == NULL)
+    w->ups = malloc(n * sizeof *w->ups);
+    if (w->ups == NULL)
         return false;
+    for (uint32_t v = 0; v < n; v++)
+        w->ups[v].jump = w->g->idom[v];
     for (uint32_t v = n - 1; v > 0; v--) {
-        begin = w->semi[v];
-        semi = w->above[v];
+        uint32_t begin = w->semi[v], semi = w->ups[v].jump;
+
         for (uint32_t i = begin; i < end; i++) {
             uint32_t u = w->sources[i];
 
             if (u > v)
-                u = least_on_way(w, u, v);
+                u = least_on_way(w->ups, u, v);
             if (u < semi)
                 semi = u;
         }
-        w->semi[v] = w->least[v] = semi;
+        w->semi[v] = w->ups[v].least = semi;
         end = begin;
     }
     free(w->sources);
@@ -294,84 +289,73 @@ semi_fill(struct work *w)
 static inline void
 hang(struct alqi_cli_heap_graph *g, uint32_t v, uint32_t dominator)
 {
-    uint32_t jump = g->jump[dominator];
+    const struct alqi_cli_heap_up *up = &g->ups[dominator];
+    const struct alqi_cli_heap_up *far = &g->ups[up->jump];
 
     g->idom[v] = dominator;
-    g->depth[v] = g->depth[dominator] + 1;
-    g->jump[v] = g->depth[dominator] - g->depth[jump] ==
-                         g->depth[jump] - g->depth[g->jump[jump]]
-                     ? g->jump[jump]
-                     : dominator;
+    g->ups[v].depth = up->depth + 1;
+    g->ups[v].jump =
+        up->depth - far->depth == far->depth - g->ups[far->jump].depth
+            ? far->jump
+            : dominator;
 }
 
-/* idom[v] is v's parent in the search until it is v's dominator. */
+/* idom[v] is v's parent in the search until it is v's dominator; what
+ * semidominators needed becomes depths and jumps. */
 static void
 idom_fill(struct work *w)
 {
     struct alqi_cli_heap_graph *g = w->g;
 
-    g->depth[0] = g->jump[0] = g->idom[0] = 0;
+    g->ups = w->ups;
+    w->ups = NULL;
+    g->ups[0] = (struct alqi_cli_heap_up){.depth = 0, .jump = 0};
     for (uint32_t v = 1; v < g->n_reached; v++) {
         uint32_t u = g->idom[v];
 
         while (u > w->semi[v])
-            u = g->jump[u] > w->semi[v] ? g->jump[u] : g->idom[u];
+            u = g->ups[u].jump > w->semi[v] ? g->ups[u].jump : g->idom[u];
         hang(g, v, u);
     }
-}
-
-/* What semidominators needed is the place of depths and jumps. */
-static bool
-dominators_make(struct work *w)
-{
-    struct alqi_cli_heap_graph *g = w->g;
-    size_t bytes = g->n_reached * sizeof *g->idom;
-
-    g->idom = numbers(g->n_reached);
-    if (g->idom == NULL)
-        return false;
-    memcpy(g->idom, w->above, bytes);
-    if (!semi_fill(w))
-        return false;
-    g->depth = w->least;
-    g->jump = w->above;
-    w->least = w->above = NULL;
-    idom_fill(w);
-    return true;
 }
 
 bool
 alqi_cli_heap_graph_dominate(struct alqi_cli_heap_graph *g)
 {
     struct work w = {.g = g};
-    bool is_done = search_all(&w) && sources_gather(&w) && above_fill(&w) &&
-                   dominators_make(&w);
+    bool is_done = search_all(&w) && sources_gather(&w) && parents_turn(&w) &&
+                   semi_fill(&w);
 
+    if (is_done)
+        idom_fill(&w);
     free(w.parent);
-    free(w.above);
     free(w.semi);
-    free(w.least);
+    free(w.ups);
     free(w.sources);
     return is_done;
 }
 
+/* One step towards the other: from the deeper one, not above the other's depth;
+ * from equal depths both, not above what they have in common. */
 uint32_t
 alqi_cli_heap_graph_both(const struct alqi_cli_heap_graph *g, uint32_t a,
                          uint32_t b)
 {
+    const struct alqi_cli_heap_up *ups = g->ups;
+
     while (a != b) {
-        uint32_t *deeper = g->depth[a] >= g->depth[b] ? &a : &b;
-        uint32_t jump = g->jump[*deeper];
+        uint32_t *deeper = ups[a].depth >= ups[b].depth ? &a : &b;
+        uint32_t jump = ups[*deeper].jump;
 
-        if (g->depth[a] == g->depth[b]) {
-            bool is_common = g->jump[a] == g->jump[b];
+        if (ups[a].depth == ups[b].depth) {
+            bool is_common = jump == ups[b].jump;
 
-            a = is_common ? g->idom[a] : g->jump[a];
-            b = is_common ? g->idom[b] : g->jump[b];
+            a = is_common ? g->idom[a] : jump;
+            b = is_common ? g->idom[b] : ups[b].jump;
         } else {
-            uint32_t level = deeper == &a ? g->depth[b] : g->depth[a];
+            uint32_t level = ups[deeper == &a ? b : a].depth;
 
-            *deeper = g->depth[jump] >= level ? jump : g->idom[*deeper];
+            *deeper = ups[jump].depth >= level ? jump : g->idom[*deeper];
         }
     }
     return a;
@@ -380,7 +364,6 @@ alqi_cli_heap_graph_both(const struct alqi_cli_heap_graph *g, uint32_t a,
 void
 alqi_cli_heap_graph_ancestors_free(struct alqi_cli_heap_graph *g)
 {
-    free(g->depth);
-    free(g->jump);
-    g->depth = g->jump = NULL;
+    free(g->ups);
+    g->ups = NULL;
 }

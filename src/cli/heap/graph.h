@@ -25,6 +25,15 @@
 /* 31 bits number nodes, and 31 edges; the root has no number, and is one. */
 enum { ALQI_CLI_HEAP_NODES_MOST = 0x7FFFFFF0 };
 
+/* What a node knows of its dominators. */
+struct alqi_cli_heap_up {
+    union {
+        uint32_t depth; /* steps from the root along idom */
+        uint32_t least; /* graph.c's, before that */
+    };
+    uint32_t jump; /* an order farther up */
+};
+
 struct alqi_cli_heap_graph {
     uint32_t n_blocks, n_nodes;
     /* [n_nodes]: place of a node's first edge, NOTHING without one; until it is
@@ -35,12 +44,10 @@ struct alqi_cli_heap_graph {
     uint32_t at; /* node whose edges come next: it has some */
 
     /* of a dominated graph */
-    uint32_t n_reached; /* the root is one */
-    uint32_t *order;    /* [n_nodes]; NOTHING: no root leads to it */
-    uint32_t *idom;     /* [n_reached] */
-    /* [n_reached]: steps from the root along idom; an ancestor farther up: both
-     * until _ancestors_free */
-    uint32_t *depth, *jump;
+    uint32_t n_reached;           /* the root is one */
+    uint32_t *order;              /* [n_nodes]; NOTHING: no root leads to it */
+    uint32_t *idom;               /* [n_reached] */
+    struct alqi_cli_heap_up *ups; /* [n_reached], until _ancestors_free */
 };
 
 /* Makes place for nodes; false: no memory. */

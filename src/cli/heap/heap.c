@@ -47,7 +47,10 @@ page(struct alqi_cli_heap_run *r)
         alqi_cli_heap_solve(&r->snapshot);
     r->solve_us = alqi_cli_mono_us() - since_us;
     alqi_cli_term_start(&r->term, 0, !r->is_json && !r->has_no_pager);
-    alqi_cli_heap_page(r);
+    if (r->is_histogram)
+        alqi_cli_heap_histogram(r);
+    else
+        alqi_cli_heap_page(r);
     alqi_cli_term_stop(&r->term);
     return rc == ALQI_CLI_OK && r->snapshot.damage != NULL ? ALQI_CLI_UNREADABLE
                                                            : rc;

@@ -24,6 +24,7 @@ struct alqi_cli_heap_run {
 
 /* Each prints a page, or with is_json an object. */
 void alqi_cli_heap_page(struct alqi_cli_heap_run *run);
+void alqi_cli_heap_histogram(struct alqi_cli_heap_run *run);
 void alqi_cli_heap_tree(struct alqi_cli_heap_run *run);
 void alqi_cli_heap_holders(struct alqi_cli_heap_run *run);
 /* These return the exit status. */

@@ -171,32 +171,18 @@ alqi_cli_heap_head_json(struct alqi_cli_heap_run *r)
 /* ---- rows ---------------------------------------------------------------- */
 
 void
-alqi_cli_heap_row_text(struct alqi_cli_heap_run *r,
-                       const struct alqi_cli_heap_row *row, char *out,
-                       size_t capacity)
-{
-    struct alqi_cli_heap_snapshot *s = &r->snapshot;
-
-    if (alqi_cli_heap_is_holder(s, row->number))
-        snprintf(out, capacity, "%s",
-                 alqi_cli_heap_holder_name(s, row->number - s->graph.n_blocks));
-    else
-        alqi_cli_heap_block_text(s, row->kind, row->address, out, capacity);
-}
-
-static void
-block_json(struct alqi_cli_heap_snapshot *s,
-           const struct alqi_cli_heap_row *row, json_t *to)
+alqi_cli_heap_block_json(struct alqi_cli_heap_snapshot *s,
+                         const struct alqi_cli_heap_fact *fact, json_t *to)
 {
     const struct alqi_cli_heap_sample *sample =
-        alqi_cli_heap_sample_at(s, row->address);
+        alqi_cli_heap_sample_at(s, fact->address);
     char text[ALQI_CLI_HEAP_TEXT];
 
-    snprintf(text, sizeof text, "0x%" PRIx64, row->address);
+    snprintf(text, sizeof text, "0x%" PRIx64, fact->address);
     alqi_cli_json_set(to, "address", json_string(text));
-    alqi_cli_json_set(
-        to, "kind", alqi_cli_json_clean(alqi_cli_heap_kind_name(s, row->kind)));
-    alqi_cli_json_count(to, "own_bytes", row->own_words * WORD_BYTES);
+    alqi_cli_json_set(to, "kind",
+                      json_string(alqi_cli_heap_kind_name(s, fact->kind)));
+    alqi_cli_json_count(to, "own_bytes", fact->words * WORD_BYTES);
     if (sample == NULL || sample->site == ALQI_CLI_HEAP_NOTHING)
         return;
     alqi_cli_heap_site_name(s, sample->site, text, sizeof text);
@@ -205,30 +191,28 @@ block_json(struct alqi_cli_heap_snapshot *s,
 
 json_t *
 alqi_cli_heap_row_json(struct alqi_cli_heap_run *r,
+                       const struct alqi_cli_heap_facts *facts,
                        const struct alqi_cli_heap_row *row)
 {
     struct alqi_cli_heap_snapshot *s = &r->snapshot;
+    struct alqi_cli_heap_chain chain;
     json_t *to = json_object();
     char text[ALQI_CLI_HEAP_TEXT];
 
     alqi_cli_json_count(to, "retained_bytes", row->words * WORD_BYTES);
-    alqi_cli_json_count(to, "retained_blocks", row->n_retained);
-    if (alqi_cli_heap_is_holder(s, row->number)) {
-        uint32_t holder = row->number - s->graph.n_blocks;
+    alqi_cli_json_count(to, "retained_blocks", row->n_blocks);
+    if (row->is.address == 0) {
+        uint32_t holder = row->is.number - s->graph.n_blocks;
 
         alqi_cli_json_set(to, "root",
                           json_string(alqi_cli_heap_holder_name(s, holder)));
         alqi_cli_json_count(to, "roots", s->holders[holder].n_roots);
         return to;
     }
-    block_json(s, row, to);
-    if (alqi_cli_heap_dominator(s, row->number) != ALQI_CLI_HEAP_NOTHING) {
-        struct alqi_cli_heap_chain chain =
-            alqi_cli_heap_chain_of(s, row->number);
-
-        alqi_cli_heap_chain_text(s, &chain, text, sizeof text);
-        alqi_cli_json_set(to, "held_by", alqi_cli_json_clean(text));
-    }
+    alqi_cli_heap_block_json(s, &row->is, to);
+    chain = alqi_cli_heap_chain_of(s, row->above);
+    alqi_cli_heap_chain_text(s, facts, &chain, text, sizeof text);
+    alqi_cli_json_set(to, "held_by", alqi_cli_json_clean(text));
     return to;
 }
 

@@ -29,12 +29,14 @@ void alqi_cli_heap_rest(const struct alqi_cli_term *term,
 void alqi_cli_heap_head(struct alqi_cli_heap_run *run);
 json_t *alqi_cli_heap_head_json(struct alqi_cli_heap_run *run);
 
-/* Its text: a block's or a holder's. */
-void alqi_cli_heap_row_text(struct alqi_cli_heap_run *run,
-                            const struct alqi_cli_heap_row *row, char *out,
-                            size_t capacity);
+/* A row that is known, with what it retains; of a block what holds it, too. */
 json_t *alqi_cli_heap_row_json(struct alqi_cli_heap_run *run,
+                               const struct alqi_cli_heap_facts *facts,
                                const struct alqi_cli_heap_row *row);
+/* Kind, address, bytes, site. */
+void alqi_cli_heap_block_json(struct alqi_cli_heap_snapshot *snapshot,
+                              const struct alqi_cli_heap_fact *fact,
+                              json_t *to);
 /* Prints the tree to stdout, and frees it. */
 void alqi_cli_heap_json_end(json_t *to);
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/heap/facts.h"
 #include "cli/tool/cli.h"
 
 #define NOTHING ALQI_CLI_HEAP_NOTHING
@@ -14,11 +13,15 @@ enum { NEAR = 3 };
 
 /* ---- the most ------------------------------------------------------------ */
 
-/* By words, then by number: any order of offers gives the same rows. */
+/* By words, then by order or address: whatever is offered first, the rows are
+ * the same. */
 static bool
 is_before(const struct alqi_cli_heap_row *a, const struct alqi_cli_heap_row *b)
 {
-    return a->words != b->words ? a->words > b->words : a->number < b->number;
+    if (a->words != b->words)
+        return a->words > b->words;
+    return a->order != b->order ? a->order < b->order
+                                : a->is.address < b->is.address;
 }
 
 void
@@ -48,8 +51,8 @@ alqi_cli_heap_rows_free(struct alqi_cli_heap_rows *rows)
     memset(rows, 0, sizeof *rows);
 }
 
-static void
-rows_begin(struct alqi_cli_heap_rows *rows, uint64_t most)
+void
+alqi_cli_heap_rows_begin(struct alqi_cli_heap_rows *rows, uint64_t most)
 {
     memset(rows, 0, sizeof *rows);
     rows->most = most == 0 || most > UINT32_MAX ? UINT32_MAX : (uint32_t)most;
@@ -60,53 +63,61 @@ rows_begin(struct alqi_cli_heap_rows *rows, uint64_t most)
 static struct alqi_cli_heap_row
 node_row(const struct alqi_cli_heap_snapshot *s, uint32_t order)
 {
-    struct alqi_cli_heap_row row = {.number = s->node_of[order],
-                                    .words = s->words[order],
-                                    .n_retained = s->n_retained[order],
-                                    .kind = s->kind_of[order]};
-
-    if (!alqi_cli_heap_is_holder(s, row.number))
-        row.address = alqi_cli_heap_address(&s->addresses, row.number);
-    return row;
+    return (struct alqi_cli_heap_row){.order = order,
+                                      .above = s->graph.idom[order],
+                                      .words = alqi_cli_heap_words(s, order),
+                                      .n_blocks = s->sizes[order].n_blocks};
 }
 
-static struct alqi_cli_heap_row
-leaf_row(uint32_t number, const struct alqi_dump_block_read *block)
+/* False: the walk's block is no leaf, or nobody holds it. */
+static bool
+leaf_row(const struct alqi_cli_heap_snapshot *s,
+         const struct alqi_cli_heap_walk *walk,
+         const struct alqi_dump_block_read *block,
+         struct alqi_cli_heap_row *row)
 {
-    return (struct alqi_cli_heap_row){.number = number,
-                                      .address = block->address,
-                                      .own_words = block->wosize + 1,
-                                      .words = block->wosize + 1,
-                                      .n_retained = 1,
-                                      .kind = alqi_cli_heap_kind_number(block)};
+    uint32_t number;
+
+    if (alqi_dump_has_edge(&walk->d))
+        return false;
+    number = alqi_cli_heap_find(&s->addresses, block->address);
+    if (!alqi_cli_heap_is_leaf(number))
+        return false;
+    *row = (struct alqi_cli_heap_row){
+        .order = NOTHING,
+        .above = alqi_cli_heap_dominator(s, number),
+        .words = block->wosize + 1,
+        .n_blocks = 1,
+        .is = {number, block->address, block->wosize + 1,
+               alqi_cli_heap_kind_number(block)}};
+    return row->above != NOTHING;
 }
 
-/* Own words of the blocks that are no leaves: one walk for all rows. */
-static void
-own_fill(struct alqi_cli_heap_rows *rows, uint32_t n_rows,
-         const struct alqi_cli_heap_snapshot *s)
+void
+alqi_cli_heap_rows_want(const struct alqi_cli_heap_rows *rows,
+                        struct alqi_cli_heap_facts *facts)
 {
-    struct alqi_cli_heap_facts facts = {0};
+    for (uint32_t i = 0; i < rows->n; i++)
+        if (rows->rows[i].order != NOTHING)
+            alqi_cli_heap_facts_want(facts, rows->rows[i].order);
+}
 
-    for (uint32_t k = 0; k < n_rows; k++)
-        for (uint32_t i = 0; i < rows[k].n; i++)
-            if (rows[k].rows[i].address != 0 && rows[k].rows[i].own_words == 0)
-                alqi_cli_heap_facts_want(&facts, rows[k].rows[i].number);
-    alqi_cli_heap_facts_fill(&facts, s);
-    for (uint32_t k = 0; k < n_rows; k++)
-        for (uint32_t i = 0; i < rows[k].n; i++)
-            if (rows[k].rows[i].own_words == 0)
-                rows[k].rows[i].own_words =
-                    alqi_cli_heap_facts_of(&facts, rows[k].rows[i].number)
-                        .words;
-    alqi_cli_heap_facts_free(&facts);
+void
+alqi_cli_heap_rows_know(struct alqi_cli_heap_rows *rows,
+                        const struct alqi_cli_heap_facts *facts,
+                        const struct alqi_cli_heap_snapshot *s)
+{
+    for (uint32_t i = 0; i < rows->n; i++)
+        if (rows->rows[i].order != NOTHING)
+            rows->rows[i].is =
+                alqi_cli_heap_fact_of(facts, s, rows->rows[i].order);
 }
 
 void
 alqi_cli_heap_rows_holders(struct alqi_cli_heap_rows *rows,
                            struct alqi_cli_heap_snapshot *s, uint64_t most)
 {
-    rows_begin(rows, most);
+    alqi_cli_heap_rows_begin(rows, most);
     for (uint32_t i = 0; i < s->n_holders; i++) {
         struct alqi_cli_heap_row row =
             node_row(s, s->graph.order[s->graph.n_blocks + i]);
@@ -119,16 +130,14 @@ alqi_cli_heap_rows_holders(struct alqi_cli_heap_rows *rows,
 
 /* A node that goes on with what one of its holders of the same kind holds. */
 static bool
-is_continued(const struct alqi_cli_heap_snapshot *s, uint32_t order,
-             uint64_t words, uint16_t kind)
+is_continued(const struct alqi_cli_heap_snapshot *s, uint32_t order)
 {
-    uint32_t above = order;
+    uint32_t above = s->graph.idom[order];
 
-    for (unsigned i = 0; i < NEAR; i++) {
-        if (above == 0 || s->node_of[above] >= s->graph.n_blocks)
-            return false;
-        if (s->kind_of[above] == kind)
-            return words > s->words[above] / 2;
+    for (unsigned i = 0; i < NEAR && !alqi_cli_heap_is_holder(s, above); i++) {
+        if (s->sizes[above].kind == s->sizes[order].kind)
+            return alqi_cli_heap_words(s, order) >
+                   alqi_cli_heap_words(s, above) / 2;
         above = s->graph.idom[above];
     }
     return false;
@@ -140,41 +149,26 @@ leaves_offer(struct alqi_cli_heap_rows *rows,
 {
     struct alqi_cli_heap_walk walk;
     struct alqi_dump_block_read block;
+    struct alqi_cli_heap_row row;
 
     alqi_cli_heap_walk_begin(&walk, &s->file);
-    while (alqi_cli_heap_walk_block(&walk, &block)) {
-        struct alqi_cli_heap_row row;
-        uint32_t number;
-
-        if (alqi_dump_has_edge(&walk.d))
-            continue;
-        number = alqi_cli_heap_find(&s->addresses, block.address);
-        if (!alqi_cli_heap_is_leaf(number) ||
-            alqi_cli_heap_dominator(s, number) == NOTHING)
-            continue;
-        row = leaf_row(number, &block);
-        alqi_cli_heap_rows_offer(rows, &row);
-    }
+    while (alqi_cli_heap_walk_block(&walk, &block))
+        if (leaf_row(s, &walk, &block, &row))
+            alqi_cli_heap_rows_offer(rows, &row);
 }
 
 void
 alqi_cli_heap_rows_blocks(struct alqi_cli_heap_rows *rows,
                           struct alqi_cli_heap_snapshot *s, uint64_t most)
 {
-    rows_begin(rows, most);
-    for (uint32_t v = 1; v < s->graph.n_reached; v++) {
-        struct alqi_cli_heap_row row = {.number = s->node_of[v],
-                                        .words = s->words[v]};
+    alqi_cli_heap_rows_begin(rows, most);
+    for (uint32_t v = 1; v < s->graph.n_reached; v++)
+        if (!alqi_cli_heap_is_holder(s, v) && !is_continued(s, v)) {
+            struct alqi_cli_heap_row row = node_row(s, v);
 
-        if (alqi_cli_heap_is_holder(s, row.number) ||
-            is_continued(s, s->graph.idom[v], s->words[v], s->kind_of[v]))
-            continue;
-        if (rows->n < rows->most || is_before(&row, &rows->rows[rows->n - 1]))
-            row = node_row(s, v);
-        alqi_cli_heap_rows_offer(rows, &row);
-    }
+            alqi_cli_heap_rows_offer(rows, &row);
+        }
     leaves_offer(rows, s);
-    own_fill(rows, 1, s);
 }
 
 /* ---- what lies below ----------------------------------------------------- */
@@ -203,23 +197,16 @@ leaves_below(struct alqi_cli_heap_rows *rows,
 {
     struct alqi_cli_heap_walk walk;
     struct alqi_dump_block_read block;
+    struct alqi_cli_heap_row row;
 
     alqi_cli_heap_walk_begin(&walk, &s->file);
-    while (alqi_cli_heap_walk_block(&walk, &block)) {
-        uint32_t number, i;
+    while (alqi_cli_heap_walk_block(&walk, &block))
+        if (leaf_row(s, &walk, &block, &row)) {
+            uint32_t i = parent_find(parents, n, row.above);
 
-        if (alqi_dump_has_edge(&walk.d))
-            continue;
-        number = alqi_cli_heap_find(&s->addresses, block.address);
-        if (!alqi_cli_heap_is_leaf(number))
-            continue;
-        i = parent_find(parents, n, alqi_cli_heap_dominator(s, number));
-        if (i < n) {
-            struct alqi_cli_heap_row row = leaf_row(number, &block);
-
-            alqi_cli_heap_rows_offer(&rows[i], &row);
+            if (i < n)
+                alqi_cli_heap_rows_offer(&rows[i], &row);
         }
-    }
 }
 
 void
@@ -237,11 +224,4 @@ alqi_cli_heap_rows_below(struct alqi_cli_heap_rows *rows,
         }
     }
     leaves_below(rows, s, parents, n);
-    own_fill(rows, n, s);
-}
-
-uint32_t
-alqi_cli_heap_row_above(const struct alqi_cli_heap_snapshot *s, uint32_t number)
-{
-    return s->node_of[alqi_cli_heap_dominator(s, number)];
 }

@@ -3,16 +3,16 @@
 #ifndef ALQI_CLI_HEAP_ROWS_H
 #define ALQI_CLI_HEAP_ROWS_H
 
-#include "cli/heap/snapshot.h"
+#include "cli/heap/facts.h"
 
 /* A block or a holder. */
 struct alqi_cli_heap_row {
-    uint32_t number;     /* as snapshot.h says */
-    uint64_t address;    /* of a block */
-    uint64_t own_words;  /* header included; of a holder 0 */
-    uint64_t words;      /* retained, itself included */
-    uint64_t n_retained; /* blocks */
-    uint32_t kind;       /* of a block */
+    uint32_t order;    /* NOTHING: a leaf */
+    uint32_t above;    /* order of what holds it alone */
+    uint64_t words;    /* retained, itself included */
+    uint64_t n_blocks; /* retained */
+    /* of a leaf at once, else with _know */
+    struct alqi_cli_heap_fact is;
 };
 
 struct alqi_cli_heap_rows {
@@ -37,16 +37,19 @@ void alqi_cli_heap_rows_blocks(struct alqi_cli_heap_rows *rows,
                                struct alqi_cli_heap_snapshot *snapshot,
                                uint64_t most);
 
-/* The blocks and holders whose nearest dominators are `parents` (orders,
- * ascending): for each the rows[i] of the most words.  is_blocks: those below
- * the root that are no holders, which several hold. */
+/* What the n parents' orders, ascending, hold alone: for each of them rows[i],
+ * which are begun with _begin. */
 void alqi_cli_heap_rows_below(struct alqi_cli_heap_rows *rows,
                               struct alqi_cli_heap_snapshot *snapshot,
-                              const uint32_t *parents, uint32_t n_parents);
+                              const uint32_t *parents, uint32_t n);
 
-/* The next step from a block up to its root: a number; NOTHING: the root, so
- * several holders share it. */
-uint32_t alqi_cli_heap_row_above(const struct alqi_cli_heap_snapshot *snapshot,
-                                 uint32_t number);
+/* No rows, and so many at most; 0: all. */
+void alqi_cli_heap_rows_begin(struct alqi_cli_heap_rows *rows, uint64_t most);
+/* The rows are wanted of the facts; then, when these are found, are known. */
+void alqi_cli_heap_rows_want(const struct alqi_cli_heap_rows *rows,
+                             struct alqi_cli_heap_facts *facts);
+void alqi_cli_heap_rows_know(struct alqi_cli_heap_rows *rows,
+                             const struct alqi_cli_heap_facts *facts,
+                             const struct alqi_cli_heap_snapshot *snapshot);
 
 #endif

@@ -6,8 +6,8 @@
  *           walk 3  leaves: the nearest dominator of all that lead to each
  *           walk 4  sizes, kinds; then sums up the tree of dominators
  *
- * Memory a node, with e edges: 16 + 8 e - 4 bytes while edges are turned, 26
- * at the end; a leaf has 4, and each word of the heap 3 bits. */
+ * Bytes a node, with e edges: 12 + 8 e while edges are turned, 20 at the end; a
+ * leaf has 4, and each word of the heap 3 bits. */
 #include "cli/heap/snapshot.h"
 
 #include <inttypes.h>
@@ -107,10 +107,7 @@ alqi_cli_heap_close(struct alqi_cli_heap_snapshot *s)
     alqi_cli_heap_records_free(s);
     alqi_cli_heap_file_close(&s->file);
     free(s->leaf_idom);
-    free(s->words);
-    free(s->n_retained);
-    free(s->kind_of);
-    free(s->node_of);
+    free(s->sizes);
     memset(s, 0, sizeof *s);
 }
 
@@ -221,6 +218,18 @@ leaves_solve(struct alqi_cli_heap_snapshot *s)
 
 /* ---- walk 4 -------------------------------------------------------------- */
 
+static inline void
+size_add(struct alqi_cli_heap_snapshot *s, uint32_t order, uint64_t words,
+         uint32_t n_blocks)
+{
+    struct alqi_cli_heap_size *size = &s->sizes[order];
+
+    words += alqi_cli_heap_words(s, order);
+    size->words_low = (uint32_t)words;
+    size->words_high = (uint16_t)(words >> 32);
+    size->n_blocks += n_blocks;
+}
+
 /* A block's own words, where they count: at itself, or at a leaf's dominator.
  */
 static inline void
@@ -235,10 +244,9 @@ size_take(struct alqi_cli_heap_snapshot *s,
                 : s->graph.order[number];
     if (order == NOTHING)
         return; /* .inv.garbage */
-    s->words[order] += block->wosize + 1;
-    s->n_retained[order]++;
+    size_add(s, order, block->wosize + 1, 1);
     if (!alqi_cli_heap_is_leaf(number))
-        s->kind_of[order] = (uint16_t)kind;
+        s->sizes[order].kind = (uint16_t)kind;
     sums_add(&s->kinds[kind].held, block);
     sums_add(&s->held, block);
 }
@@ -250,26 +258,16 @@ sizes_solve(struct alqi_cli_heap_snapshot *s)
     struct alqi_cli_heap_walk walk;
     struct alqi_dump_block_read block;
 
-    s->words = alqi_cli_zeros(n, sizeof *s->words);
-    s->n_retained = alqi_cli_zeros(n, sizeof *s->n_retained);
-    s->kind_of = alqi_cli_zeros(n, sizeof *s->kind_of);
+    s->sizes = alqi_cli_zeros(n, sizeof *s->sizes);
+    s->sizes[0].kind = ALQI_CLI_HEAP_KIND_HOLDER;
+    for (uint32_t i = s->graph.n_blocks; i < s->graph.n_nodes; i++)
+        s->sizes[s->graph.order[i]].kind = ALQI_CLI_HEAP_KIND_HOLDER;
     alqi_cli_heap_walk_begin(&walk, &s->file);
     while (alqi_cli_heap_walk_block(&walk, &block))
         size_take(s, &block);
-    for (uint32_t v = n - 1; v > 0; v--) {
-        s->words[s->graph.idom[v]] += s->words[v];
-        s->n_retained[s->graph.idom[v]] += s->n_retained[v];
-    }
-}
-
-static void
-nodes_invert(struct alqi_cli_heap_snapshot *s)
-{
-    s->node_of = alqi_cli_realloc(NULL, s->graph.n_reached, sizeof *s->node_of);
-    s->node_of[0] = NOTHING;
-    for (uint32_t i = 0; i < s->graph.n_nodes; i++)
-        if (s->graph.order[i] != NOTHING)
-            s->node_of[s->graph.order[i]] = i;
+    for (uint32_t v = n - 1; v > 0; v--)
+        size_add(s, s->graph.idom[v], alqi_cli_heap_words(s, v),
+                 s->sizes[v].n_blocks);
 }
 
 void
@@ -284,5 +282,4 @@ alqi_cli_heap_solve(struct alqi_cli_heap_snapshot *s)
         no_memory(s);
     leaves_solve(s);
     sizes_solve(s);
-    nodes_invert(s);
 }

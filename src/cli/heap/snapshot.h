@@ -22,8 +22,11 @@
 #include "cli/heap/symbols.h"
 #include "cli/read/names.h"
 
-/* A kind's number in the file; larger ones are one. */
-enum { ALQI_CLI_HEAP_KINDS = 65536 };
+/* A kind's number in the file; larger ones are one, the last. */
+enum {
+    ALQI_CLI_HEAP_KINDS = 65535,
+    ALQI_CLI_HEAP_KIND_HOLDER = ALQI_CLI_HEAP_KINDS
+};
 
 struct alqi_cli_heap_sums {
     uint64_t n_blocks, words; /* headers included */
@@ -60,6 +63,14 @@ struct alqi_cli_heap_site {
     uint64_t line;
 };
 
+/* What a node retains, itself included: 48 bits of words, in 12 bytes. */
+struct alqi_cli_heap_size {
+    uint32_t words_low;
+    uint32_t n_blocks;
+    uint16_t words_high;
+    uint16_t kind; /* KIND_HOLDER: it is a holder, or the root */
+};
+
 struct alqi_cli_heap_snapshot {
     struct alqi_cli_heap_file file;
     const char *damage;    /* NULL, or what ends the file too early ... */
@@ -93,12 +104,8 @@ struct alqi_cli_heap_snapshot {
 
     /* solved */
     struct alqi_cli_heap_graph graph;
-    uint32_t *leaf_idom; /* by leaf: an order, or NOTHING */
-    /* by order: what it retains, itself included; its kind */
-    uint64_t *words;
-    uint32_t *n_retained;
-    uint16_t *kind_of;
-    uint32_t *node_of; /* by order: number; NOTHING: the root */
+    uint32_t *leaf_idom;              /* by leaf: an order, or NOTHING */
+    struct alqi_cli_heap_size *sizes; /* by order */
 };
 
 /* Reads all records.  -1: go on, and damage was said; else the exit status. */
@@ -124,6 +131,13 @@ alqi_cli_heap_is_leaf(uint32_t number)
     return (number & ALQI_CLI_HEAP_LEAF) != 0;
 }
 
+static inline uint64_t
+alqi_cli_heap_words(const struct alqi_cli_heap_snapshot *s, uint32_t order)
+{
+    return s->sizes[order].words_low | (uint64_t)s->sizes[order].words_high
+                                           << 32;
+}
+
 /* The order of what dominates it; NOTHING: it is garbage. */
 static inline uint32_t
 alqi_cli_heap_dominator(const struct alqi_cli_heap_snapshot *s, uint32_t number)
@@ -137,9 +151,9 @@ alqi_cli_heap_dominator(const struct alqi_cli_heap_snapshot *s, uint32_t number)
 }
 
 static inline bool
-alqi_cli_heap_is_holder(const struct alqi_cli_heap_snapshot *s, uint32_t number)
+alqi_cli_heap_is_holder(const struct alqi_cli_heap_snapshot *s, uint32_t order)
 {
-    return !alqi_cli_heap_is_leaf(number) && number >= s->graph.n_blocks;
+    return s->sizes[order].kind == ALQI_CLI_HEAP_KIND_HOLDER;
 }
 
 /* ---- words -------------------------------------------------------------- */
