@@ -37,23 +37,45 @@ const struct alqi_cli_option alqi_cli_heap_options[] = {
     {0},
 };
 
-static int
-page(struct alqi_cli_heap_run *r)
+static void
+solve(struct alqi_cli_heap_run *r)
 {
     uint64_t since_us = alqi_cli_mono_us();
-    int rc = ALQI_CLI_OK;
 
-    if (r->path == NULL)
-        alqi_cli_heap_solve(&r->snapshot);
+    alqi_cli_heap_solve(&r->snapshot);
     r->solve_us = alqi_cli_mono_us() - since_us;
-    alqi_cli_term_start(&r->term, 0, !r->is_json && !r->has_no_pager);
+}
+
+/* Of an opened snapshot. */
+static int
+show(struct alqi_cli_heap_run *r)
+{
+    if (r->path != NULL)
+        return alqi_cli_heap_path(r);
+    solve(r);
     if (r->is_histogram)
         alqi_cli_heap_histogram(r);
+    else if (r->is_tree)
+        alqi_cli_heap_tree(r);
     else
         alqi_cli_heap_page(r);
-    alqi_cli_term_stop(&r->term);
-    return rc == ALQI_CLI_OK && r->snapshot.damage != NULL ? ALQI_CLI_UNREADABLE
-                                                           : rc;
+    return ALQI_CLI_OK;
+}
+
+static int
+one(struct alqi_cli_heap_run *r, const char *path)
+{
+    int rc = alqi_cli_heap_open(&r->snapshot, path, r->path != NULL);
+
+    if (rc < 0) {
+        alqi_cli_term_start(&r->term, 0, !r->is_json && !r->has_no_pager);
+        rc = show(r);
+        alqi_cli_term_stop(&r->term);
+        if (rc == ALQI_CLI_OK && r->snapshot.damage != NULL)
+            rc = ALQI_CLI_UNREADABLE;
+    }
+    alqi_cli_heap_close(&r->snapshot);
+    return rc;
 }
 
 int
@@ -67,9 +89,5 @@ alqi_cli_heap(int argc, char **argv)
         rc = alqi_cli_one_operand("heap", argc, argv, first, &path);
     if (rc >= 0)
         return rc;
-    rc = alqi_cli_heap_open(&r.snapshot, path);
-    if (rc < 0)
-        rc = page(&r);
-    alqi_cli_heap_close(&r.snapshot);
-    return rc;
+    return one(&r, path);
 }

@@ -37,7 +37,7 @@ block_take(struct alqi_cli_heap_snapshot *s,
     uint32_t kind = alqi_cli_heap_kind_number(block);
 
     if (!alqi_cli_heap_addresses_add(&s->addresses, block->address,
-                                     alqi_dump_has_edge(d)))
+                                     s->is_flat || alqi_dump_has_edge(d)))
         return false;
     if (kind >= s->n_kinds)
         s->kinds =
@@ -73,11 +73,13 @@ records_read(struct alqi_cli_heap_snapshot *s)
 }
 
 int
-alqi_cli_heap_open(struct alqi_cli_heap_snapshot *s, const char *path)
+alqi_cli_heap_open(struct alqi_cli_heap_snapshot *s, const char *path,
+                   bool is_flat)
 {
     int rc;
 
     memset(s, 0, sizeof *s);
+    s->is_flat = is_flat;
     rc = alqi_cli_heap_file_open(&s->file, path);
     if (rc >= 0)
         return rc;
@@ -271,13 +273,19 @@ sizes_solve(struct alqi_cli_heap_snapshot *s)
 }
 
 void
-alqi_cli_heap_solve(struct alqi_cli_heap_snapshot *s)
+alqi_cli_heap_edges(struct alqi_cli_heap_snapshot *s)
 {
     if (!alqi_cli_heap_graph_init(&s->graph, s->addresses.n_inner,
                                   s->n_holders))
         no_memory(s);
     blocks_edges_take(s);
     holders_edges_take(s);
+}
+
+void
+alqi_cli_heap_solve(struct alqi_cli_heap_snapshot *s)
+{
+    alqi_cli_heap_edges(s);
     if (!alqi_cli_heap_graph_dominate(&s->graph))
         no_memory(s);
     leaves_solve(s);

@@ -97,6 +97,8 @@ struct alqi_cli_heap_snapshot {
     struct alqi_cli_heap_sample *samples; /* by block, once opened */
     uint32_t n_samples;
 
+    bool is_flat;
+
     struct alqi_cli_heap_addresses addresses;
     struct alqi_cli_heap_sums all, held;
     uint64_t n_edges, n_edges_outside; /* those to no block */
@@ -108,10 +110,13 @@ struct alqi_cli_heap_snapshot {
     struct alqi_cli_heap_size *sizes; /* by order */
 };
 
-/* Reads all records.  -1: go on, and damage was said; else the exit status. */
+/* Reads all records.  is_flat: every block counts as an inner one.  -1: go on,
+ * and damage was said; else the exit status. */
 int alqi_cli_heap_open(struct alqi_cli_heap_snapshot *snapshot,
-                       const char *path);
-/* Ends the command without memory. */
+                       const char *path, bool is_flat);
+/* The graph's edges alone; _solve does it, too.  Both end the command without
+ * memory. */
+void alqi_cli_heap_edges(struct alqi_cli_heap_snapshot *snapshot);
 void alqi_cli_heap_solve(struct alqi_cli_heap_snapshot *snapshot);
 void alqi_cli_heap_close(struct alqi_cli_heap_snapshot *snapshot);
 
