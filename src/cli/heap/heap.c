@@ -55,6 +55,8 @@ show(struct alqi_cli_heap_run *r)
     solve(r);
     if (r->is_histogram)
         alqi_cli_heap_histogram(r);
+    else if (r->is_holders)
+        alqi_cli_heap_holders(r);
     else if (r->is_tree)
         alqi_cli_heap_tree(r);
     else
@@ -78,6 +80,23 @@ one(struct alqi_cli_heap_run *r, const char *path)
     return rc;
 }
 
+static int
+two(struct alqi_cli_heap_run *r, char **paths)
+{
+    int rc;
+
+    if (r->path != NULL || r->export != NULL || r->is_tree || r->is_holders ||
+        r->is_histogram)
+        return alqi_cli_usage("heap",
+                              "heap: of two snapshots there is the difference "
+                              "alone: give one file, or no --path, --export, "
+                              "--tree, --holders, --histogram");
+    alqi_cli_term_start(&r->term, 0, !r->is_json && !r->has_no_pager);
+    rc = alqi_cli_heap_diff(r, paths[0], paths[1]);
+    alqi_cli_term_stop(&r->term);
+    return rc;
+}
+
 int
 alqi_cli_heap(int argc, char **argv)
 {
@@ -85,6 +104,8 @@ alqi_cli_heap(int argc, char **argv)
     const char *path;
     int first, rc = alqi_cli_parse("heap", argc, argv, &r, &first);
 
+    if (rc < 0 && argc - first == 2)
+        return two(&r, argv + first);
     if (rc < 0)
         rc = alqi_cli_one_operand("heap", argc, argv, first, &path);
     if (rc >= 0)
