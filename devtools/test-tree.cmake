@@ -6,11 +6,12 @@
 #
 # The gate has run the static checks and the unit tests of chk, and rel has run
 # all it has (dev, verb_test).  What is left runs here, by label:
-#   unit      in each preset; those of the pure parts, which have no threads,
-#             not in tsan
+#   unit      in each preset; those of what has no threads not in tsan
 #   preload   the preload's own: replace malloc, as ASan and TSan do; not with
-#             them; the longest, preload/steps, not in dbg: hard checks as much
-#   recorded  the command line on recordings: dbg and clang, the other compiler
+#             them; the longest, preload/steps, not in dbg: hard checks as much,
+#             and not in clang: chk and rel run them
+#   recorded  the command line on recordings: dbg and clang, the other compiler;
+#             what asks servers and pages for minutes not in clang
 #   ocaml     OCaml's tests and compilers, where an OCaml is prepared: chk
 #   system    other whole programs: dbg
 #   arm64     whole programs of another machine, under its emulator: arm64
@@ -40,6 +41,10 @@ string(CONCAT arm64_left_out "^(fuzz|sample|view|cli)/"
     # nearly a minute each; they pass
     "|^embed/(compact|live_model|limit_pays|limit_stat|memprof_(alloc|model))$")
 
+string(CONCAT tsan_left_out "^(fuzz|sample|view|wire)/"
+    "|^cli/(apportion|blocks|churn|codes|estimate|follow|heap|leaks|names)"
+    "|^cli/(significance|tables|text|top_tree)")
+
 # Sets `out` to whether a test with these labels runs in the preset.  The first
 # label of the list that the test has decides.
 function(wanted out preset name labels)
@@ -48,11 +53,13 @@ function(wanted out preset name labels)
         if(name MATCHES "^fuzz/")
             set(is TRUE)
         endif()
-    elseif(preset STREQUAL tsan AND name MATCHES "^(fuzz|sample|view|wire)/")
-        # pure: see src/LAYERS and HACKING.md
+    elseif(preset STREQUAL tsan AND name MATCHES "${tsan_left_out}")
+        # one thread: see src/LAYERS and HACKING.md
     elseif(preset STREQUAL arm64 AND name MATCHES "${arm64_left_out}")
         # see there
-    elseif(preset STREQUAL dbg AND name MATCHES "^preload/steps")
+    elseif(preset MATCHES "^(dbg|clang)$" AND name MATCHES "^preload/steps")
+    elseif(preset STREQUAL clang AND name MATCHES
+            "^(export|fleet|install)/|^view/(answers|odd)$")
     else()
         foreach(label arm64 check model ocaml preload recorded system unit)
             if(label IN_LIST labels)
