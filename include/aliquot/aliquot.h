@@ -16,6 +16,7 @@
 #include <aliquot/pool.h>
 #include <aliquot/pprof.h>
 #include <aliquot/root.h>
+#include <aliquot/snapshot.h>
 #include <aliquot/status.h>
 #include <aliquot/trace.h>
 #include <aliquot/value.h>

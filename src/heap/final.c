@@ -330,6 +330,39 @@ alqi_heap_final_visit_stw(struct alqi_domain *d,
     }
 }
 
+static void
+withs_visit(struct alqi_heap_final_entry *entries, size_t n,
+            void (*visit)(void *arg, alq_value *slot), void *arg)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        visit(arg, &entries[i].with);
+}
+
+/* Visits what is alive on account of a finaliser: not the values whose death it
+ * waits for. */
+void
+alqi_heap_final_visit_held_stw(struct alqi_domain *d,
+                               void (*visit)(void *arg, alq_value *slot),
+                               void *arg)
+{
+    struct alqi_heap_final *f;
+    unsigned kind;
+
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
+    for (f = d->weak_phase.finals; f != NULL; f = f->next) {
+        for (kind = 0; kind < 2; kind++) {
+            const struct alqi_heap_final_table *t = &f->tables[kind];
+
+            withs_visit(t->entries + t->first, t->from - t->first, visit, arg);
+            withs_visit(t->entries + t->to, t->n - t->to, visit, arg);
+        }
+        entries_visit(f->todo + f->todo_first, f->todo_end - f->todo_first,
+                      visit, arg);
+    }
+}
+
 /* Visits the values that no pass comes to, when marking begins: calls that are
  * due, and recent entries. */
 void

@@ -38,6 +38,11 @@ void alqi_heap_final_after_minor(struct alqi_domain *d);
 void alqi_heap_final_visit_stw(struct alqi_domain *d,
                                void (*visit)(void *arg, alq_value *slot),
                                void *arg);
+/* What finalisers hold: the values that calls come with, and those of calls
+ * that are due. */
+void alqi_heap_final_visit_held_stw(struct alqi_domain *d,
+                                    void (*visit)(void *arg, alq_value *slot),
+                                    void *arg);
 /* The roots that no pass comes to: of calls that are due, and recent ones. */
 void alqi_heap_final_visit_due(struct alqi_domain *d,
                                void (*visit)(void *arg, alq_value *slot),

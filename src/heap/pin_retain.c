@@ -15,12 +15,14 @@
 #include "heap/root_ambiguous.h"
 #include "heap/pool_area.h"
 #include "heap/limit_heap.h"
+#include "heap/log.h"
 #include "heap/pool_class.h"
 #include "heap/custom.h"
 #include "heap/pin_retain.h"
 #include "heap/large.h"
 #include "heap/minor.h"
 #include "heap/pin.h"
+#include "heap/root_stack.h"
 #include "heap/pool.h"
 #include "heap/minor_promote.h"
 #include "heap/minor_remember.h"
@@ -47,6 +49,28 @@ next_add(struct alqi_heap *heap, alq_value block)
         !alqi_heap_pin_grow_stw(heap))
         alqi_base_fail(__FILE__, __LINE__, "no memory for blocks that stay");
     p->next[p->n_next++] = (struct alqi_heap_retained){.block = block};
+}
+
+/* Adds a block in the domain's slice that a word of some stack leads to. */
+static void
+ambiguous_stay(struct alqi_domain *of, alq_value block)
+{
+    of->sums.counts.held_blocks++;
+    next_add(of->heap, block);
+}
+
+/* Likewise all of them. */
+static void
+ambiguous_all_stay(struct alqi_domain *leader)
+{
+    struct alqi_heap *heap = leader->heap;
+
+    alqi_heap_ambiguous_young_stw(leader, ambiguous_stay);
+    if (alqi_heap_stack_is_any(heap))
+        ALQI_HEAP_LOG(
+            heap, ALQ_GC_LOG_MINOR,
+            "stacks: %ju words lead to young blocks, %zu of which stay",
+            (uintmax_t)heap->stacks.n_ambiguous, heap->pins.n_next);
 }
 
 /* Bytes of all retained blocks, which is what promotion may need for them. */
@@ -169,7 +193,7 @@ alqi_heap_pin_retain_begin_stw(struct alqi_domain *leader)
     ALQI_ASSERT(alqi_heap_is_stopped(leader->heap));
     ALQI_ASSERT(!p->is_collecting && p->n_next == 0); /* .inv.hidden */
     if (heap->young.is_any)
-        alqi_heap_ambiguous_young_stw(leader, next_add);
+        ambiguous_all_stay(leader);
     pinned_stay(leader);
     if (p->n_next == 0 && p->n_retained == 0)
         return;

@@ -251,22 +251,27 @@ alqi_heap_roots_visit_globals(struct alqi_heap *heap, alqi_heap_visit_fn *visit,
     alqi_plat_unlock(&common_lock);
 }
 
+void
+alqi_heap_roots_visit_transfer(struct alqi_heap *heap,
+                               alqi_heap_visit_fn *visit, void *arg)
+{
+    struct alqi_heap_transfer_root *root;
+
+    alqi_plat_lock(&common_lock);
+    for (root = heap->roots.transfer; root != NULL; root = root->next)
+        visit(arg, &root->value);
+    alqi_plat_unlock(&common_lock);
+}
+
 /* Visits the roots that no domain has: globals, transfer roots, and what pins
  * and pinned young blocks lead to. */
 void
 alqi_heap_roots_visit_common_stw(struct alqi_heap *heap,
                                  alqi_heap_visit_fn *visit, void *arg)
 {
-    struct alq_global *global;
-    struct alqi_heap_transfer_root *root;
-
     ALQI_ASSERT(alqi_heap_is_stopped(heap));
-    alqi_plat_lock(&common_lock);
-    for (global = heap->roots.globals; global != NULL; global = global->next)
-        visit(arg, &global->value);
-    for (root = heap->roots.transfer; root != NULL; root = root->next)
-        visit(arg, &root->value);
-    alqi_plat_unlock(&common_lock);
+    alqi_heap_roots_visit_globals(heap, visit, arg);
+    alqi_heap_roots_visit_transfer(heap, visit, arg);
     alqi_heap_pin_visit_stw(heap, visit, arg);
 }
 

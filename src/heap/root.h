@@ -22,9 +22,11 @@ void alqi_heap_roots_visit_common_stw(struct alqi_heap *heap,
 void alqi_heap_roots_lock(void);
 void alqi_heap_roots_unlock(void);
 
-/* Globals alone. */
+/* Globals alone; what is on its way alone. */
 void alqi_heap_roots_visit_globals(struct alqi_heap *heap,
                                    alqi_heap_visit_fn *visit, void *arg);
+void alqi_heap_roots_visit_transfer(struct alqi_heap *heap,
+                                    alqi_heap_visit_fn *visit, void *arg);
 /* The numbers of globals and of transfer roots. */
 void alqi_heap_roots_count_common(const struct alqi_heap *heap,
                                   size_t *n_globals, size_t *n_transfer_roots);

@@ -91,7 +91,7 @@ is_weak(alq_value block)
            alqi_heap_weak_is(block, ALQI_HEAP_EPHE);
 }
 
-typedef void stay_fn(struct alqi_heap *heap, alq_value block);
+typedef void stay_fn(struct alqi_domain *of, alq_value block);
 
 /* Makes the block stay, unless it need not or cannot.  Weak blocks that are
  * young are older than the first thread that is scanned; and one word by itself
@@ -101,8 +101,7 @@ show(struct alqi_domain *of, alq_value block, stay_fn *stay)
 {
     if (alqi_heap_words(alqi_heap_header(block)) == 1 || is_weak(block))
         return;
-    of->sums.counts.held_blocks++;
-    stay(of->heap, block);
+    stay(of, block);
 }
 
 /* Makes blocks of the open minor heap stay that an ambiguous reference leads
@@ -167,7 +166,6 @@ void
 alqi_heap_ambiguous_young_stw(struct alqi_domain *leader, stay_fn *stay)
 {
     struct alqi_heap *heap = leader->heap;
-    size_t n = heap->pins.n_next;
     struct alqi_domain *of;
     unsigned i;
 
@@ -190,17 +188,15 @@ alqi_heap_ambiguous_young_stw(struct alqi_domain *leader, stay_fn *stay)
                         of->sizes.base + ALQI_HEAP_MINOR_BYTES_MAX, stay);
         ambiguous_bits_clear(of);
     }
-    ALQI_HEAP_LOG(heap, ALQ_GC_LOG_MINOR,
-                  "stacks: %ju words lead to young blocks, %zu of which stay",
-                  (uintmax_t)heap->stacks.n_ambiguous, heap->pins.n_next - n);
 }
 
 /* ---- old blocks --------------------------------------------------------- */
 
 /* The block in a pool in use that the word leads to; ALQ_NULL: there is none.
  *
- * Requires that all is swept: nothing is dead but free slots, whose header is
- * 0.  The word may point right behind the block's end, hence the decrement. */
+ * Where all is swept nothing is dead but free slots, whose header is 0; else
+ * the block's colour says whether it is.  The word may point right behind the
+ * block's end, hence the decrement. */
 static alq_value
 in_pool(const struct alqi_heap_area *area, uintptr_t word)
 {
@@ -263,6 +259,55 @@ alqi_heap_ambiguous_darken_stw(struct alqi_domain *of)
     if (x->orders != 0)
         alqi_heap_stack_words_stw(of, x->least - 1, x->most - x->least + 1,
                                   darken_large, of);
+}
+
+/* What alqi_heap_ambiguous_old_stw() passes through
+ * alqi_heap_stack_words_stw(). */
+struct shown {
+    struct alqi_heap *heap;
+    void (*each)(void *arg, alq_value block);
+    void *arg;
+};
+
+static void
+old_show(const struct shown *s, alq_value block)
+{
+    if (block != ALQ_NULL && alqi_heap_colour(alqi_heap_header(block)) !=
+                                 s->heap->cycle.colours.garbage)
+        s->each(s->arg, block);
+}
+
+static void
+show_in_pool(void *arg, uintptr_t word)
+{
+    const struct shown *s = arg;
+
+    old_show(s, in_pool(&s->heap->area, word));
+}
+
+static void
+show_large(void *arg, uintptr_t word)
+{
+    const struct shown *s = arg;
+
+    old_show(s, alqi_heap_large_around_stw(s->heap, word));
+}
+
+/* Shows old blocks at any time: one that is not swept has a colour that says
+ * so. */
+void
+alqi_heap_ambiguous_old_stw(struct alqi_domain *of,
+                            void (*each)(void *arg, alq_value block), void *arg)
+{
+    const struct alqi_heap_large_index *x = &of->heap->large.index;
+    struct shown s = {of->heap, each, arg};
+
+    ALQI_ASSERT(alqi_heap_is_stopped(of->heap));
+    alqi_heap_stack_words_stw(of, of->heap->area.major_base,
+                              of->heap->area.major_bytes, show_in_pool, &s);
+    if (x->orders != 0)
+        alqi_heap_stack_words_stw(of, x->least - 1, x->most - x->least + 1,
+                                  show_large, &s);
 }
 
 /* What alqi_heap_ambiguous_words_stw() passes through

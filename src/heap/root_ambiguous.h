@@ -18,8 +18,14 @@
  * addresses; blocks retained before among them.  By the leader, while all
  * headers can be read. */
 void alqi_heap_ambiguous_young_stw(struct alqi_domain *leader,
-                                   void (*stay)(struct alqi_heap *heap,
+                                   void (*stay)(struct alqi_domain *of,
                                                 alq_value block));
+
+/* Shows the old blocks, but garbage, that the words of the domain's threads
+ * lead to, one as often as there are words. */
+void alqi_heap_ambiguous_old_stw(struct alqi_domain *of,
+                                 void (*each)(void *arg, alq_value block),
+                                 void *arg);
 
 /* Marking begins: old blocks that the words of the domain's threads lead to. */
 void alqi_heap_ambiguous_darken_stw(struct alqi_domain *of);

@@ -14,6 +14,7 @@
 #include "heap/pin.h"
 #include "heap/stop.h"
 #include "heap/major_sweep.h"
+#include "heap/tag_name.h"
 
 enum {
     PLACES = ALQ_CENSUS_LARGE + 1,
@@ -218,15 +219,6 @@ count_all(struct alqi_domain *self)
 /* ---- telling ------------------------------------------------------------ */
 
 static const char *
-tag_name(unsigned tag)
-{
-    static const char *const names[] = {"abstract", "string", "double",
-                                        "double array"};
-
-    return tag < ALQ_TAG_NO_SCAN ? "block" : names[tag - ALQ_TAG_NO_SCAN];
-}
-
-static const char *
 ops_name(const struct alq_custom_ops *ops)
 {
     return ops->name != NULL ? ops->name : "custom";
@@ -290,13 +282,17 @@ tags_tell(const struct alqi_heap_census *c, enum alq_census_place place,
     unsigned tag, size;
     int end = 0;
 
-    for (tag = 0; tag < TAGS && end == 0; tag++)
+    for (tag = 0; tag < TAGS && end == 0; tag++) {
+        const char *name = alqi_heap_tag_name(tag);
+
+        if (name == NULL)
+            name = "block";
         for (size = 0; size < SIZES && end == 0; size++) {
-            struct alq_census_row row = {place, tag, NULL, tag_name(tag),
-                                         0,     0,   0,    0};
+            struct alq_census_row row = {place, tag, NULL, name, 0, 0, 0, 0};
 
             end = row_tell(&c->counts[place][tag][size], row, size, fn, arg);
         }
+    }
     return end;
 }
 

@@ -20,14 +20,12 @@
  *              which the command writes. */
 #include <linux/sched.h>
 #include <stddef.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#include "plat/call.h"
+#include "plat/bare.h"
 #include "plat/owned.h"
 #include "preload/copy.h"
 #include "preload/preload.h"
@@ -35,35 +33,9 @@
 /* The command may end before it has tied the copy to itself. */
 enum { UNTIED_S = 20 };
 
-enum { DESCRIPTORS_MOST = 1 << 20 };
-
 ALQI_EXPORT struct alqi_copy_told alq_copy_told;
 
-static long
-call3(long number, long a, long b, long c)
-{
-    const long arg[6] = {a, b, c};
-
-    return alqi_plat_call(number, arg);
-}
-
 /* ---- the copy ------------------------------------------------------------ */
-
-/* .inv.no_descriptors; before Linux 5.9 one by one. */
-static void
-descriptors_close(void)
-{
-    struct rlimit most = {0};
-    const long arg[6] = {0, RLIMIT_NOFILE, 0, (long)&most};
-
-    if (call3(SYS_close_range, 0, (unsigned)-1, 0) == 0)
-        return;
-    alqi_plat_call(SYS_prlimit64, arg);
-    if (most.rlim_cur > DESCRIPTORS_MOST)
-        most.rlim_cur = DESCRIPTORS_MOST;
-    for (long fd = 0; fd < (long)most.rlim_cur; fd++)
-        call3(SYS_close, fd, 0, 0);
-}
 
 /* Rows of a list: first they are counted, then written. */
 struct list {
@@ -102,13 +74,11 @@ owned_list(void *arg, const void *pages, size_t bytes)
 static bool
 list_map(struct list *list, size_t row_bytes)
 {
-    const long arg[6] = {0, (long)(list->n * row_bytes), PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1};
-    long at = list->n > 0 ? alqi_plat_call(SYS_mmap, arg) : 0;
+    void *at = list->n > 0 ? alqi_plat_bare_map(list->n * row_bytes) : NULL;
 
-    if (at <= 0)
+    if (at == NULL)
         return false;
-    *list = (struct list){.start = (void *)at};
+    *list = (struct list){.start = at};
     return true;
 }
 
@@ -138,17 +108,14 @@ copy_run(long reader)
 {
     const struct timespec untied = {.tv_sec = UNTIED_S};
 
-    descriptors_close();
-    call3(SYS_chdir, (long)"/", 0, 0);
-    call3(SYS_prctl, PR_SET_NAME, (long)"aliquot-copy", 0);
-    call3(SYS_prctl, PR_SET_PTRACER,
-          reader > 0 ? reader : (long)PR_SET_PTRACER_ANY, 0);
+    alqi_plat_bare_begin(-1); /* .inv.no_descriptors */
+    alqi_plat_bare_call3(SYS_prctl, PR_SET_PTRACER,
+                         reader > 0 ? reader : (long)PR_SET_PTRACER_ANY, 0);
     lists_make();
     do
-        call3(SYS_nanosleep, (long)&untied, 0, 0);
+        alqi_plat_bare_call3(SYS_nanosleep, (long)&untied, 0, 0);
     while (atomic_load(&alq_copy_told.is_tied) != 0);
-    for (;;)
-        call3(SYS_exit_group, 0, 0, 0);
+    alqi_plat_bare_exit(0);
 }
 
 /* ---- the process --------------------------------------------------------- */
@@ -165,7 +132,7 @@ between_run(long reader)
     alq_copy_told.error = pid < 0 ? (int32_t)-pid : 0;
     alq_copy_told.pid = pid < 0 ? 0 : (int32_t)pid;
     for (;;)
-        call3(SYS_exit, 0, 0, 0);
+        alqi_plat_bare_call3(SYS_exit, 0, 0, 0);
 }
 
 static long

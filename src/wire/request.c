@@ -32,7 +32,7 @@ rate_read(const char *line, double *rate)
 const char *
 alqi_request_read(const char *line, struct alqi_request *out)
 {
-    char command[16];
+    char command[16], graph[2];
     bool is_mark;
     int i = 0;
 
@@ -53,7 +53,13 @@ alqi_request_read(const char *line, struct alqi_request *out)
     if (!alqi_side_get(line, is_mark ? "name" : "out", out->out,
                        sizeof out->out))
         out->out[0] = '\0';
-    return is_mark && out->out[0] == '\0' ? "a mark needs a name" : NULL;
+    out->is_graph = out->command == ALQI_REQUEST_SNAPSHOT &&
+                    alqi_side_get(line, "graph", graph, sizeof graph);
+    if (is_mark && out->out[0] == '\0')
+        return "a mark needs a name";
+    return out->is_graph && out->out[0] != '/'
+               ? "a graph needs the path of its file, from the root on"
+               : NULL;
 }
 
 void

@@ -5,6 +5,7 @@
  *   aliquot/1 stop
  *   aliquot/1 rate rate=R
  *   aliquot/1 snapshot                   (as status; the file is up to date)
+ *   aliquot/1 snapshot graph=1 out=P     (of a managed heap: wire/dump.h)
  *   aliquot/1 mark name=N                (a phase begins)
  *
  * One line each; values are encoded as in wire/side.h.  An answer's keys are
@@ -15,7 +16,9 @@
  *   samples= frees= dropped_nested= dropped_nomem= dropped_space= dropped_cap=
  *   lost_frees=
  *   heap_bytes= minor_collections= major_collections=   of a managed heap
- *   note=    why the last start did not succeed, if that is known later only
+ *   graph=   writing, or done: the last graph that was asked for
+ *   note=    why the last start or graph did not succeed, if that is known
+ * later only
  *
  * Pure; the bytes may come from anywhere. */
 #ifndef ALQI_WIRE_REQUEST_H
@@ -47,6 +50,7 @@ enum alqi_request_command {
 struct alqi_request {
     enum alqi_request_command command;
     double rate;                      /* 0: not given; else up to 1 */
+    bool is_graph;                    /* SNAPSHOT: of all blocks, into out */
     char out[ALQI_REQUEST_OUT_BYTES]; /* "": not given; MARK: the name */
 };
 

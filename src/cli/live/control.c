@@ -157,8 +157,11 @@ alqi_cli_command(const struct alqi_cli_control_target *t, const char *command,
 {
     char request[4000];
     struct alqi_side_line line = ALQI_SIDE_LINE_IN(request);
+    bool is_graph = strcmp(command, "graph") == 0;
 
-    alqi_side_text(&line, NULL, command);
+    alqi_side_text(&line, NULL, is_graph ? "snapshot" : command);
+    if (is_graph)
+        alqi_side_text(&line, "graph", "1");
     if (rate > 0)
         alqi_side_real(&line, "rate", rate);
     if (strcmp(command, "mark") == 0)

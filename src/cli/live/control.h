@@ -50,7 +50,8 @@ int alqi_cli_ask(const struct alqi_cli_control_target *target,
                  const char *request, char reply[ALQI_CLI_REPLY_BYTES]);
 
 /* The same of a command with what it may be given: rate 0 and output NULL are
- * not.  output is a path as the user means it; of `mark` a name. */
+ * not.  output is a path as the user means it; of `mark` a name.  "graph" is a
+ * snapshot of the heap's blocks. */
 int alqi_cli_command(const struct alqi_cli_control_target *target,
                      const char *command, double rate, const char *output,
                      char reply[ALQI_CLI_REPLY_BYTES]);

@@ -1,5 +1,7 @@
-/* snapshot.c -- aliquot snapshot: a recording so far, as a finished trace
+/* snapshot.c -- aliquot snapshot: a recording so far, as a finished trace; or
+ * the graph of a managed heap
  *
+ * The graph is written by the process, which is asked until it is done.
  * The recording stays and goes on.  The trace appears under its name when it
  * is whole, so it may take the recording's own place. */
 #include <errno.h>
@@ -10,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/tool/cli.h"
@@ -29,12 +32,16 @@ struct snapshot {
     /* NULL: the default name */
     const char *output;
     bool is_forced;
+    bool is_graph; /* of all blocks of a managed heap, instead of a trace */
 };
 
 const struct alqi_cli_option alqi_cli_snapshot_options[] = {
     ALQI_CLI_TARGET_ROWS(struct snapshot, target),
     {'o', "output", "FILE", NULL, "the trace; default aliquot.PROGRAM.PID.ctf",
      ALQI_CLI_TEXT(struct snapshot, output)},
+    {0, "graph", NULL, NULL,
+     "instead: all blocks of its managed heap, for aliquot heap",
+     ALQI_CLI_FLAG(struct snapshot, is_graph)},
     {'f', "force", NULL, NULL, "overwrite FILE if it exists",
      ALQI_CLI_FLAG(struct snapshot, is_forced)},
     {0},
@@ -299,6 +306,85 @@ run(const struct snapshot *s, const char *path)
     return rc;
 }
 
+/* ---- the graph of a managed heap ----------------------------------------- */
+
+/* Where it goes: as given, or by the program's name. */
+static bool
+graph_name(const struct snapshot *s, char *name, size_t n)
+{
+    char link[64], executable[PATH_MAX] = "";
+    const char *slash;
+
+    if (s->output != NULL)
+        return (size_t)snprintf(name, n, "%s", s->output) < n;
+    if (s->target.pid == 0)
+        return false;
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)s->target.pid);
+    if (readlink(link, executable, sizeof executable - 1) < 0)
+        executable[0] = '\0';
+    slash = strrchr(executable, '/');
+    snprintf(name, n, "aliquot.%s.%d.heap",
+             slash != NULL ? slash + 1 : "program", (int)s->target.pid);
+    return true;
+}
+
+/* Waits until the process has written it.  -1 to go on, or the exit status. */
+static int
+graph_await(const struct snapshot *s, char reply[ALQI_CLI_REPLY_BYTES])
+{
+    const struct timespec step = {.tv_nsec = 50000000};
+    char graph[16] = "", note[500] = "";
+    int rc;
+
+    while (alqi_side_get(reply, "graph", graph, sizeof graph) &&
+           strcmp(graph, "writing") == 0) {
+        nanosleep(&step, NULL);
+        rc = alqi_cli_ask(&s->target, "status", reply);
+        if (rc >= 0)
+            return rc;
+        graph[0] = '\0';
+    }
+    if (strcmp(graph, "done") == 0)
+        return -1;
+    alqi_side_get(reply, "note", note, sizeof note);
+    return alqi_cli_finding("snapshot: %s", note[0] != '\0'
+                                                ? alqi_cli_shown(note).text
+                                                : "no managed heap answers "
+                                                  "there");
+}
+
+static int
+run_graph(struct snapshot *s)
+{
+    char name[PATH_MAX], path[PATH_MAX + 64], reply[ALQI_CLI_REPLY_BYTES];
+    struct stat st;
+    int rc;
+
+    s->target.is_heap = true;
+    if (!graph_name(s, name, sizeof name))
+        return alqi_cli_usage("snapshot", "snapshot: --graph needs -p PID, or "
+                                          "--control and -o FILE");
+    if (lstat(name, &st) == 0 && !(s->is_forced && S_ISREG(st.st_mode))) {
+        alqi_cli_say(s->is_forced ? "snapshot: %s is not a regular file"
+                                  : "snapshot: %s exists; -f overwrites it",
+                     alqi_cli_shown(name).text);
+        return ALQI_CLI_UNREADABLE;
+    }
+    if (s->is_forced)
+        unlink(name);
+    rc = alqi_cli_command(&s->target, "graph", 0, name, reply);
+    if (rc < 0)
+        rc = graph_await(s, reply);
+    if (rc >= 0)
+        return rc;
+    alqi_cli_path_here(s->target.pid, name, path, sizeof path);
+    printf(
+        "%s of blocks and edges -> %s\n",
+        alqi_cli_text_bytes(stat(path, &st) == 0 ? (double)st.st_size : 0).text,
+        alqi_cli_shown(name).text);
+    return ALQI_CLI_OK;
+}
+
 /* Either a process or a file: one of them, not both. */
 int
 alqi_cli_snapshot(int argc, char **argv)
@@ -315,6 +401,11 @@ alqi_cli_snapshot(int argc, char **argv)
     if (argc - first + has_target != 1)
         return alqi_cli_usage("snapshot",
                               "snapshot: of what? Give -p PID or a recording");
+    if (s.is_graph)
+        return has_target ? run_graph(&s)
+                          : alqi_cli_usage("snapshot",
+                                           "snapshot: --graph is of a process: "
+                                           "give -p PID");
     if (!has_target)
         return run(&s, argv[first]);
     rc = recording_ask(&s, path, sizeof path);

@@ -16,10 +16,12 @@
  * .inv.wait   The server waits for ANSWER_MS at most, and holds nothing then.
  * .inv.lock   `lock` is held for a few stores, and within it nothing of the
  *             heap's, the trace's or the program's is called.
- * .inv.all    A trace that was begun or resumed from outside samples every
- *             domain: each joins when it answers, and is asked whenever it
- *             begins. */
+ * .inv.graph  The job of a graph is POSTED within its request alone: one that
+ * no domain has taken in time is taken back, and refused. .inv.all    A trace
+ * that was begun or resumed from outside samples every domain: each joins when
+ * it answers, and is asked whenever it begins. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -36,6 +38,7 @@
 #include "glue/control/control.h"
 #include "glue/join/malloc_limiter.h"
 #include "glue/join/profiler.h"
+#include "glue/tracing/snapshot.h"
 #include "glue/tracing/trace.h"
 #include "heap/stop_handshake.h"
 #include "plat/plat.h"
@@ -55,8 +58,9 @@ enum job_state { NONE, POSTED, TAKEN, DONE };
 
 /* What a request wants of a domain. */
 struct job {
-    bool begins; /* a trace, if there is none */
-    double rate; /* 0: as before, or the default */
+    bool begins;   /* a trace, if there is none */
+    bool is_graph; /* instead: writes all blocks of the heap to `out` */
+    double rate;   /* 0: as before, or the default */
     /* name of the trace; "": the standard one */
     char out[ALQI_REQUEST_OUT_BYTES];
 };
@@ -70,6 +74,7 @@ static struct {
     bool has_failed;       /* valid in DONE, with why */
     char why[NOTE_BYTES];  /* of has_failed; "" if it has not */
     char note[NOTE_BYTES]; /* of a job that nobody waited for */
+    bool is_graph_done;    /* the last graph; the server's thread alone */
     /* of a start that gives none; 0: as before; the server's thread alone */
     double next_rate;
     /* of the first trace that a request begins; "": the standard name; written
@@ -164,6 +169,34 @@ trace_begin(struct alq_domain *d, const struct job *job)
     return status == ALQ_OK ? NULL : alqi_glue_trace_why(status, errno);
 }
 
+/* Writes the graph of all blocks.  NULL, or why not; then there is no file. */
+static const char *
+graph_write(struct alqi_domain *d, const struct job *job)
+{
+    static char why[NOTE_BYTES]; /* .inv.job */
+    int fd = open(job->out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY,
+                  0600);
+    enum alq_status status;
+    int error;
+
+    if (fd < 0) {
+        snprintf(why, sizeof why, "cannot create %.300s: %s", job->out,
+                 strerror(errno));
+        return why;
+    }
+    status = alqi_glue_snapshot_take(d, fd, false, &error);
+    if (close(fd) != 0 && status == ALQ_OK) {
+        status = ALQ_EIO;
+        error = errno;
+    }
+    if (status == ALQ_OK)
+        return NULL;
+    unlink(job->out);
+    snprintf(why, sizeof why, "cannot write %.300s: %s", job->out,
+             alqi_glue_trace_why(status, error));
+    return why;
+}
+
 /* NULL, or why not.  *is_busy: it is to be tried again. */
 static const char *
 job_do(struct alq_domain *d, const struct job *job, bool *is_busy)
@@ -172,6 +205,8 @@ job_do(struct alq_domain *d, const struct job *job, bool *is_busy)
     enum alq_status status;
 
     *is_busy = false;
+    if (job->is_graph)
+        return graph_write(alqi_heap_domain(d), job);
     if (!alqi_glue_trace_look(&look))
         return trace_begin(d, job);
     if (look.is_malloc)
@@ -326,6 +361,7 @@ outcome_take(bool *has_failed, char *why, size_t n)
         control.state = NONE;
         *has_failed = control.has_failed;
         snprintf(why, n, "%s", control.why);
+        control.is_graph_done = control.job.is_graph && !control.has_failed;
     }
     alqi_plat_unlock(&control.lock);
     return is_done;
@@ -347,8 +383,10 @@ job_make_locked(const struct alqi_request *r)
 {
     ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_JOB));
     control.job.begins = r->command == ALQI_REQUEST_START;
+    control.job.is_graph = r->is_graph;
     control.job.rate = r->rate > 0 ? r->rate : control.next_rate;
-    control.next_rate = 0;
+    if (!r->is_graph)
+        control.next_rate = 0;
     memcpy(control.job.out, r->out, sizeof control.job.out);
 }
 
@@ -397,20 +435,37 @@ job_post_and_wait(const struct alqi_request *r, char *why)
     if (!job_replace_in_time(r, since_ns, why))
         return false;
     control.note[0] = '\0';
+    control.is_graph_done = false;
     alqi_heap_handshake_request_all_sigsafe();
     while (!outcome_take(&has_failed, why, NOTE_BYTES) && !is_late(since_ns))
         step_wait();
     return !has_failed;
 }
 
-/* Whether a job is POSTED or TAKEN; *rate then is the job's, if it has one. */
+/* POSTED -> NONE; false: it was not POSTED. */
 static bool
-job_is_waiting(double *rate)
+job_take_back(void)
+{
+    bool was_posted;
+
+    alqi_plat_lock(&control.lock);
+    was_posted = control.state == POSTED;
+    if (was_posted)
+        control.state = NONE;
+    alqi_plat_unlock(&control.lock);
+    return was_posted;
+}
+
+/* Whether a job of that kind is POSTED or TAKEN; *rate then is the job's, if it
+ * has one. */
+static bool
+job_is_waiting(bool is_graph, double *rate)
 {
     bool is_waiting;
 
     alqi_plat_lock(&control.lock);
-    is_waiting = control.state == POSTED || control.state == TAKEN;
+    is_waiting = (control.state == POSTED || control.state == TAKEN) &&
+                 control.job.is_graph == is_graph;
     if (is_waiting && control.job.rate > 0)
         *rate = control.job.rate;
     alqi_plat_unlock(&control.lock);
@@ -453,7 +508,8 @@ state_say(char *said)
     double rate = is_traced && (look.is_sampling || control.next_rate <= 0)
                       ? look.rate
                       : control.next_rate;
-    bool is_waiting = job_is_waiting(&rate);
+    bool is_waiting = job_is_waiting(false, &rate);
+    bool is_writing = job_is_waiting(true, &rate);
     struct alqi_side_line line = {said, ALQI_CONTROL_TEXT_BYTES, 0};
 
     note_take();
@@ -461,6 +517,8 @@ state_say(char *said)
     alqi_side_text(&line, "state", state_word(&look, is_traced, is_waiting));
     alqi_side_real(&line, "rate", rate > 0 ? rate : ALQI_DEFAULT_RATE);
     put_counters(&line);
+    if (is_writing || control.is_graph_done)
+        alqi_side_text(&line, "graph", is_writing ? "writing" : "done");
     if (control.note[0] != '\0')
         alqi_side_text(&line, "note", control.note);
     if (!is_traced)
@@ -533,6 +591,19 @@ rate_change(const struct alqi_request *r, char *said)
     return false;
 }
 
+/* .inv.graph */
+static bool
+graph_ask(const struct alqi_request *r, char *said)
+{
+    if (!job_post_and_wait(r, said))
+        return false;
+    if (!job_take_back())
+        return true;
+    snprintf(said, NOTE_BYTES,
+             "no domain of the heap allocates at this moment; ask again");
+    return false;
+}
+
 static bool
 mark(const char *name, char *said)
 {
@@ -565,6 +636,10 @@ execute(const struct alqi_request *r, char *said)
         is_so = pause_trace(said);
         break;
     case ALQI_REQUEST_SNAPSHOT:
+        if (r->is_graph) {
+            is_so = graph_ask(r, said);
+            break;
+        }
         (void)alq_trace_flush();
         alqi_heap_handshake_request_all_sigsafe();
         break;

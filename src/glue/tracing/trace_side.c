@@ -11,15 +11,14 @@
 #include "glue/tracing/trace_side.h"
 #include "wire/side.h"
 
-/* The words of /proc/self/cmdline, each behind its NUL; their bytes. */
-static size_t
-cmdline_read(char *words, size_t capacity)
+size_t
+alqi_glue_trace_cmdline_read(char words[ALQI_GLUE_CMDLINE_BYTES])
 {
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     ssize_t n = 0;
 
     if (fd >= 0) {
-        n = read(fd, words, capacity - 1);
+        n = read(fd, words, ALQI_GLUE_CMDLINE_BYTES - 1);
         close(fd);
     }
     words[n > 0 ? n : 0] = '\0';
@@ -29,10 +28,10 @@ cmdline_read(char *words, size_t capacity)
 enum alq_status
 alqi_glue_trace_side_cmdline(const struct alqi_side_writer *side)
 {
-    char words[ALQI_SIDE_LINE_BYTES];
+    char words[ALQI_GLUE_CMDLINE_BYTES];
+    size_t n = alqi_glue_trace_cmdline_read(words);
 
-    return alqi_side_write_cmdline(side, words,
-                                   cmdline_read(words, sizeof words));
+    return alqi_side_write_cmdline(side, words, n);
 }
 
 /* What a reader needs to find the module's file and the place of an address in

@@ -5,7 +5,14 @@
 #include <aliquot/trace.h>
 
 #include "glue/join/native.h"
+#include "wire/side.h"
 #include "wire/side_write.h"
+
+enum { ALQI_GLUE_CMDLINE_BYTES = ALQI_SIDE_LINE_BYTES };
+
+/* The words of the command line, each behind its NUL; returns their bytes: of
+ * what fits. */
+size_t alqi_glue_trace_cmdline_read(char words[ALQI_GLUE_CMDLINE_BYTES]);
 
 enum alq_status
 alqi_glue_trace_side_cmdline(const struct alqi_side_writer *side);
