@@ -276,8 +276,23 @@ alqi_memprof_after_major(struct alqi_memprof_domain *domain)
 struct visit {
     void (*slot)(void *arg, uintptr_t *slot);
     void (*block)(void *arg, const void **block);
+    void (*seen)(void *arg, const struct alqi_memprof_seen *seen);
     void *arg;
 };
+
+static void
+seen_tell(const struct visit *v, const struct alqi_memprof_entry *e)
+{
+    const struct alqi_memprof_seen seen = {
+        .tracker = &e->profile->tracker,
+        .rate = e->profile->dist.rate,
+        .block = e->block,
+        .n_samples = e->n_samples,
+        .data = e->data,
+    };
+
+    v->seen(v->arg, &seen);
+}
 
 /* Visits the datum, if it is a value and not 0, and the block, if it has an
  * address.  `running`: a callback may have stored the datum already, without
@@ -292,6 +307,9 @@ visit_one(const struct visit *v, struct alqi_memprof_entry *e, bool running)
         v->slot(v->arg, &e->data);
     if (v->block != NULL && has_block(e))
         v->block(v->arg, &e->block);
+    if (v->seen != NULL && has_block(e) && (e->flags & ALQI_ENTRY_DATUM) &&
+        !is_of_discarded(e))
+        seen_tell(v, e);
 }
 
 static void
@@ -352,6 +370,17 @@ alqi_memprof_blocks(struct alqi_memprof_domain *domain,
                     void (*visit)(void *arg, const void **block), void *arg)
 {
     const struct visit v = {.block = visit, .arg = arg};
+
+    visit_all(&v, domain, false);
+}
+
+void
+alqi_memprof_each_seen(struct alqi_memprof_domain *domain,
+                       void (*visit)(void *arg,
+                                     const struct alqi_memprof_seen *seen),
+                       void *arg)
+{
+    const struct visit v = {.seen = visit, .arg = arg};
 
     visit_all(&v, domain, false);
 }

@@ -88,6 +88,22 @@ void alqi_memprof_blocks(struct alqi_memprof_domain *domain,
                          void (*visit)(void *arg, const void **block),
                          void *arg);
 
+/* A block of the sample, seen by its tracker, which has not heard of its death.
+ */
+struct alqi_memprof_seen {
+    const struct alq_tracker *tracker;
+    double rate; /* of its profile, samples a word */
+    const void *block;
+    uint64_t n_samples;
+    uintptr_t data;
+};
+
+/* Those of the domain; in a stop, by one thread at a time. */
+void alqi_memprof_each_seen(struct alqi_memprof_domain *domain,
+                            void (*visit)(void *arg,
+                                          const struct alqi_memprof_seen *seen),
+                            void *arg);
+
 /* ---- callbacks ---------------------------------------------------------- */
 
 /* Whether a callback waits for a poll. */

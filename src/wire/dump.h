@@ -8,8 +8,10 @@
  *   MODULE   start, end, bias, path, build-id
  *   KIND     number, name
  *   SITE     number, n frames; each: address, function, file, line; address 0:
- *            the frame has texts alone; function "": the address alone
- *   ROOT     enum alqi_dump_root, domain, slot's address, name, block
+ *            the frame has texts alone; function "": the address alone, a
+ *            return address: the call is before it
+ *   ROOT     enum alqi_dump_root, domain's id or 0: the heap's, slot's
+ *            address or 0: not known, name, block
  *   SAMPLE   block, site's number, samples, bits of the rate (samples a word)
  *   RUN      address of the first block's header; then each block:
  *              wosize << 8 | tag (0: the run has ended; a block has a field),

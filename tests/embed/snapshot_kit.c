@@ -57,18 +57,43 @@ block_read(struct shot *shot, struct alqi_dump_decoder *in,
 }
 
 static void
+text_copy(char to[SHOT_NAME_BYTES], const struct alqi_dump_text *text)
+{
+    size_t n = text->n < SHOT_NAME_BYTES ? text->n : SHOT_NAME_BYTES - 1;
+
+    memcpy(to, text->bytes, n);
+    to[n] = '\0';
+}
+
+static void
+site_read(struct shot *shot, const struct alqi_dump_record *r)
+{
+    struct alqi_dump_record copy = *r;
+    struct alqi_dump_site_frame frame;
+    struct shot_site *to;
+
+    shot->sites = row_add(shot->sites, shot->n_sites, sizeof *to);
+    to = &shot->sites[shot->n_sites];
+    *to =
+        (struct shot_site){.number = r->numbers[0], .n_frames = r->numbers[1]};
+    CHECK(to->number == shot->n_sites++);
+    if (to->n_frames == 0)
+        return;
+    alqi_dump_next_frame(&copy, &frame);
+    to->address = frame.address;
+    text_copy(to->function, &frame.function);
+}
+
+static void
 root_read(struct shot *shot, const struct alqi_dump_record *r)
 {
     struct shot_root *to;
-    size_t n =
-        r->texts[0].n < SHOT_NAME_BYTES ? r->texts[0].n : SHOT_NAME_BYTES - 1;
 
     shot->roots = row_add(shot->roots, shot->n_roots, sizeof *to);
     to = &shot->roots[shot->n_roots++];
     *to = (struct shot_root){r->numbers[0], r->numbers[1], r->numbers[2],
                              r->numbers[3], ""};
-    memcpy(to->name, r->texts[0].bytes, n);
-    to->name[n] = '\0';
+    text_copy(to->name, &r->texts[0]);
     CHECK(to->kind < ALQI_DUMP_ROOTS);
 }
 
@@ -81,6 +106,7 @@ sample_read(struct shot *shot, const struct alqi_dump_record *r)
     to = &shot->samples[shot->n_samples++];
     *to = (struct shot_sample){r->numbers[0], r->numbers[1], r->numbers[2], 0};
     memcpy(&to->rate, &r->numbers[3], sizeof to->rate);
+    CHECK(to->site < shot->n_sites); /* .inv.dump_order */
 }
 
 static void
@@ -119,7 +145,7 @@ record_read(struct shot *shot, struct alqi_dump_decoder *in,
             (uintptr_t)strndup(r->texts[0].bytes, r->texts[0].n)));
         break;
     case ALQI_DUMP_SITE:
-        shot->n_sites++;
+        site_read(shot, r);
         break;
     case ALQI_DUMP_ROOT:
         root_read(shot, r);
@@ -187,6 +213,7 @@ shot_drop(struct shot *shot)
     free(shot->edges);
     free(shot->roots);
     free(shot->samples);
+    free(shot->sites);
     free(shot->bytes);
     free(shot);
 }
@@ -198,6 +225,15 @@ shot_find(const struct shot *shot, uint64_t address)
 
     return alqi_base_map_get(&shot->index, address, &i) ? &shot->blocks[i - 1]
                                                         : NULL;
+}
+
+const struct shot_sample *
+shot_sample_of(const struct shot *shot, uint64_t address)
+{
+    for (size_t i = 0; i < shot->n_samples; i++)
+        if (shot->samples[i].block == address)
+            return &shot->samples[i];
+    return NULL;
 }
 
 const char *

@@ -32,6 +32,12 @@ struct shot_sample {
     double rate;
 };
 
+/* Its innermost frame. */
+struct shot_site {
+    uint64_t number, n_frames, address;
+    char function[SHOT_NAME_BYTES];
+};
+
 struct shot {
     uint8_t *bytes;
     size_t n_bytes;
@@ -43,7 +49,9 @@ struct shot {
     size_t n_roots;
     struct shot_sample *samples;
     size_t n_samples;
-    size_t n_modules, n_programs, n_sites;
+    struct shot_site *sites;
+    size_t n_sites;
+    size_t n_modules, n_programs;
     struct alqi_base_map kinds; /* number -> a string */
     struct alqi_base_map index; /* address -> number of the block, + 1 */
     uint64_t stop_ns;
@@ -60,6 +68,10 @@ void shot_drop(struct shot *shot);
 struct shot_block *shot_find(const struct shot *shot, uint64_t address);
 /* "": it has no name. */
 const char *shot_kind(const struct shot *shot, const struct shot_block *block);
+
+/* NULL: there is none. */
+const struct shot_sample *shot_sample_of(const struct shot *shot,
+                                         uint64_t address);
 
 /* Marks what the block leads to, itself too; returns how many were not marked
  * before. */

@@ -366,6 +366,60 @@ finalisers_hold_what_they_come_with(void **state)
     shot_drop(shot);
 }
 
+/* ---- sites -------------------------------------------------------------- */
+
+/* Each block of the tree that the frame of this function holds has a sample,
+ * whose site is what the sites' innermost frame says. */
+static void
+tree_has_sites(const struct alq_stack_source *source, unsigned flags)
+{
+    const struct alq_pprof_config config = {.rate = 1};
+    ALQ_FRAME(d, f, kept);
+    struct alq_pprof *pprof;
+    struct shot *shot;
+    size_t n = 0;
+
+    assert_int_equal(alq_stack_source_set(d, source), ALQ_OK);
+    assert_int_equal(alq_pprof_start(d, &config, &pprof), ALQ_OK);
+    f.kept = tree(d, 4);
+    shot = shot_take(d, flags);
+    for (size_t i = 0; i < shot->n_roots; i++)
+        if (strncmp(shot->roots[i].name, "tree_has_sites:", 15) == 0)
+            n += shot_reach(shot, shot->roots[i].block);
+    assert_int_equal(n, 15);
+    for (size_t i = 0; i < shot->n_blocks; i++)
+        if (shot->blocks[i].is_reached) {
+            const struct shot_sample *sample =
+                shot_sample_of(shot, shot->blocks[i].address);
+            const struct shot_site *site;
+
+            assert_non_null(sample);
+            assert_int_equal(sample->samples, 3); /* with its header */
+            assert_true(sample->rate == 1);
+            site = &shot->sites[sample->site];
+            assert_true(site->n_frames > 1);
+            assert_int_equal(site->address == 0, source != NULL);
+            assert_string_equal(site->function, source != NULL ? "tree" : "");
+        }
+    shot_drop(shot);
+    alq_pprof_drop(pprof);
+    /* And none of a pprof that is over. */
+    shot = shot_take(d, flags);
+    assert_int_equal(shot->n_samples, 0);
+    shot_drop(shot);
+}
+
+static void
+sampled_blocks_have_their_sites(void **state)
+{
+    (void)state;
+    tree_has_sites(NULL, 0);
+    tree_has_sites(NULL, ALQ_SNAPSHOT_STOP);
+    tree_has_sites(&alq_stack_sites, 0);
+    tree_has_sites(&alq_stack_sites, ALQ_SNAPSHOT_STOP);
+    assert_int_equal(alq_stack_source_set(d, NULL), ALQ_OK);
+}
+
 #define TEST(f)                                                                \
     cmocka_unit_test_setup_teardown(f, domains_setup, domains_teardown)
 
@@ -377,6 +431,7 @@ main(void)
         TEST(domains_that_allocate_are_seen_at_one_moment),
         TEST(words_of_conservative_threads_are_roots),
         TEST(finalisers_hold_what_they_come_with),
+        TEST(sampled_blocks_have_their_sites),
         TEST(a_file_that_cannot_be_written_is_an_error),
         TEST(a_copy_that_is_killed_is_an_error),
         TEST(arguments_are_checked),

@@ -53,6 +53,8 @@ show(struct alqi_cli_heap_run *r)
     if (r->path != NULL)
         return alqi_cli_heap_path(r);
     solve(r);
+    if (r->export != NULL)
+        return alqi_cli_heap_export(r);
     if (r->is_histogram)
         alqi_cli_heap_histogram(r);
     else if (r->is_holders)

@@ -284,6 +284,29 @@ on_release(void *arg, uintptr_t data)
     (void)on_dealloc(arg, data);
 }
 
+bool
+alqi_pprof_stack_of(const struct alq_tracker *tracker, uintptr_t datum,
+                    struct alqi_pprof_stack *out)
+{
+    struct alq_pprof *p = tracker->arg;
+    bool is_there;
+
+    if (tracker->dealloc_major != on_dealloc)
+        return false;
+    out->row = block_of(datum).row;
+    alqi_plat_lock(&p->lock);
+    is_there = !p->is_over && out->row >= ALQI_PPROF_FIRST;
+    if (is_there) {
+        const struct alqi_pprof_row *row = alqi_pprof_row_locked(p, out->row);
+
+        out->pprof = p;
+        out->stack = row->stack;
+        out->is_native = row->is_native;
+    }
+    alqi_plat_unlock(&p->lock);
+    return is_there;
+}
+
 /* ---- starting and ending ------------------------------------------------ */
 
 /* Requires the lock, or that nobody else has seen the struct. */

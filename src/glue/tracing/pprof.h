@@ -79,6 +79,17 @@ alqi_pprof_row_locked(const struct alq_pprof *p, uint32_t row)
     return &p->chunks[row / ALQI_PPROF_CHUNK][row % ALQI_PPROF_CHUNK];
 }
 
+/* The call stack of a block that some pprof counts. */
+struct alqi_pprof_stack {
+    const struct alq_pprof *pprof;
+    uint32_t row, stack; /* of stacks[is_native] */
+    bool is_native;
+};
+
+/* By its tracker and its datum; false: of another tracker, or it has none. */
+bool alqi_pprof_stack_of(const struct alq_tracker *tracker, uintptr_t datum,
+                         struct alqi_pprof_stack *out);
+
 /* Whether this process is the one that has started it. */
 bool alqi_pprof_is_here(const struct alq_pprof *p);
 

@@ -6,6 +6,7 @@
 
 #include "glue/join/native.h"
 #include "glue/tracing/snapshot.h"
+#include "glue/tracing/snapshot_sites.h"
 #include "glue/tracing/trace_side.h"
 #include "heap/snapshot.h"
 #include "heap/tag_name.h"
@@ -49,7 +50,16 @@ head_write(void *arg, struct alqi_dump_encoder *e)
 enum alq_status
 alqi_glue_snapshot_take(struct alqi_domain *d, int fd, bool in_stop, int *error)
 {
-    static const struct alqi_heap_snapshot_more more = {.head = head_write};
+    struct alqi_glue_snapshot_sites sites = {0};
+    const struct alqi_heap_snapshot_more more = {
+        .head = head_write,
+        .gather_stw = alqi_glue_snapshot_sites_gather_stw,
+        .write = alqi_glue_snapshot_sites_write,
+        .arg = &sites,
+    };
+    enum alq_status status =
+        alqi_heap_snapshot_take(d, fd, in_stop, &more, error);
 
-    return alqi_heap_snapshot_take(d, fd, in_stop, &more, error);
+    alqi_glue_snapshot_sites_drop(&sites);
+    return status;
 }
