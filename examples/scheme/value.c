@@ -90,6 +90,30 @@ n_checked(const char *takes)
     return (unsigned)n;
 }
 
+/* For snapshots: the variable of a place of s->globals. */
+static const char *
+global_name(const struct alq_range *range, size_t symbol)
+{
+    (void)range;
+    return name_of((uint32_t)symbol);
+}
+
+/* For snapshots and censuses. */
+static void
+tags_name(void)
+{
+    static const char *const names[] = {
+        [TAG_VECTOR] = "vector",   [TAG_PAIR] = "pair",
+        [TAG_CLOSURE] = "closure", [TAG_CODE] = "code",
+        [TAG_CELL] = "cell",       [TAG_EXIT] = "continuation",
+        [TAG_MACRO] = "macro",     [TAG_CONDITION] = "condition"};
+    unsigned tag;
+
+    for (tag = 0; tag < sizeof names / sizeof *names; tag++)
+        if (names[tag] != NULL)
+            alq_tag_name_set(tag, names[tag]);
+}
+
 struct scheme *
 scheme_new(struct alq_domain *d, char **args)
 {
@@ -100,6 +124,7 @@ scheme_new(struct alq_domain *d, char **args)
 
     if (s == NULL)
         return NULL;
+    tags_name();
     s->d = d;
     s->args = args;
     s->session = UINT_MAX;
@@ -110,7 +135,9 @@ scheme_new(struct alq_domain *d, char **args)
     s->globals_range =
         (struct alq_range){.base = s->globals, .top = &s->globals_top};
     alq_range_add(s->d, &s->stack_range);
+    alq_range_name(s->d, &s->stack_range, "stack", NULL);
     alq_range_add(s->d, &s->globals_range);
+    alq_range_name(s->d, &s->globals_range, "global", global_name);
     symbol(s, "(reads and compiles)"); /* number 0 */
     s->stack[ROOT_STATUS] = alq_alloc(d, 3, TAG_CONDITION);
     if (alq_is_null(s->stack[ROOT_STATUS]) || !compile_start(s)) {

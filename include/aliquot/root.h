@@ -111,6 +111,8 @@ alq_frames_set(struct alq_domain *d, struct alq_frame *frame)
 struct alq_range {
     alq_value *base;
     alq_value *const *top;
+    const char *what; /* alq_range_name's, NULL until then */
+    const char *(*name)(const struct alq_range *range, size_t index);
     struct alq_range *next; /* the domain's */
     struct alq_range **link;
 };
@@ -124,6 +126,24 @@ struct alq_range {
  * GC       No effect. */
 ALQ_API enum alq_status alq_range_add(struct alq_domain *d,
                                       struct alq_range *range);
+
+/* alq_range_name -- what the range's values are called in snapshots
+ *
+ * range    One that was added.
+ * what     What all of them are called, say "global"; it stays where it is as
+ *          long as the range does.
+ * name     What the value at base[index] is called, beside that; NULL, or a
+ *          text that stays as long: it has none.  It is called while all
+ *          domains stand still, maybe by the thread of another one: it reads
+ *          what the program has, waits for nothing, and calls nothing of this
+ *          library.  NULL: none of them has a name.
+ *
+ * Errors   ALQ_EINVAL  d, range or what is NULL
+ * Threads  The domain's.
+ * GC       No effect. */
+ALQ_API enum alq_status alq_range_name(
+    struct alq_domain *d, struct alq_range *range, const char *what,
+    const char *(*name)(const struct alq_range *range, size_t index));
 
 /* alq_range_remove -- the range is no root any more; NULL is allowed
  *

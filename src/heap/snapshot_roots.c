@@ -3,8 +3,8 @@
  * They are gathered in the stop, since scanners are the program's functions,
  * and written later: a list of chunks that grows.
  *
- * Keeps .inv.copy_bare: What is written is read from the list, and from sites,
- *   which are static. */
+ * Keeps .inv.copy_bare: What is written is read from the list, from sites,
+ * which are static, and from names of ranges, which stay as long as these. */
 #include "heap/final.h"
 #include "heap/observe_calls.h"
 #include "heap/root.h"
@@ -86,9 +86,16 @@ ranges_gather(struct alqi_heap_snapshot *s, const struct alqi_domain *of)
     const struct alq_range *range;
     alq_value *slot;
 
-    for (range = of->roots.ranges; range != NULL; range = range->next)
-        for (slot = range->base; slot < *range->top; slot++)
+    for (range = of->roots.ranges; range != NULL; range = range->next) {
+        shown.root.what = range->what;
+        for (slot = range->base; slot < *range->top; slot++) {
+            if (range->name != NULL && alq_is_block(*slot))
+                shown.root.name =
+                    range->name(range, (size_t)(slot - range->base));
             slot_visit(&shown, slot);
+        }
+        shown.root.name = NULL;
+    }
 }
 
 /* A free one looks like an integer. */
@@ -193,26 +200,47 @@ alqi_heap_snapshot_roots_gather_stw(struct alqi_heap_snapshot *s)
 
 /* ---- writing ------------------------------------------------------------ */
 
-/* "function:line", without the libc. */
-static const char *
-name_of(const struct alq_site *site, char name[NAME_BYTES])
+/* Puts as much of the text behind the n bytes of name as there is room for. */
+static size_t
+text_put(char name[NAME_BYTES], size_t n, const char *text)
+{
+    while (text != NULL && *text != '\0' && n < NAME_BYTES - 1)
+        name[n++] = *text++;
+    name[n] = '\0';
+    return n;
+}
+
+/* The decimal digits of a number, without the libc. */
+static void
+number_put(char name[NAME_BYTES], size_t n, unsigned number)
 {
     enum { DIGITS = 10 };
-    char digits[DIGITS];
-    size_t n = 0, k = 0, i;
-    unsigned line = site->line;
+    char digits[DIGITS + 1];
+    char *at = digits + DIGITS;
 
-    for (i = 0; site->function != NULL && site->function[i] != '\0' &&
-                n < NAME_BYTES - DIGITS - 2;
-         i++)
-        name[n++] = site->function[i];
-    name[n++] = ':';
+    *at = '\0';
     do
-        digits[k++] = (char)('0' + line % 10);
-    while ((line /= 10) != 0);
-    while (k > 0)
-        name[n++] = digits[--k];
-    name[n] = '\0';
+        *--at = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    text_put(name, n, at);
+}
+
+/* "function:line" of a frame, "what name" of a range; NULL: it has none. */
+static const char *
+name_of(const struct alqi_heap_snapshot_root *r, char name[NAME_BYTES])
+{
+    size_t n;
+
+    if (r->site != NULL) {
+        n = text_put(name, 0, r->site->function);
+        number_put(name, text_put(name, n, ":"), r->site->line);
+        return name;
+    }
+    if (r->what == NULL)
+        return NULL;
+    n = text_put(name, 0, r->what);
+    if (r->name != NULL)
+        text_put(name, text_put(name, n, " "), r->name);
     return name;
 }
 
@@ -228,7 +256,6 @@ alqi_heap_snapshot_roots_write(struct alqi_heap_snapshot *s)
             const struct alqi_heap_snapshot_root *r = &chunk->roots[i];
 
             alqi_dump_root(&s->encoder, r->kind, r->domain, r->slot,
-                           r->site != NULL ? name_of(r->site, name) : NULL,
-                           r->block);
+                           name_of(r, name), r->block);
         }
 }

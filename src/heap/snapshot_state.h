@@ -13,6 +13,8 @@ struct alqi_heap_snapshot_root {
     alq_value block;
     uintptr_t slot;              /* its address; 0: not known */
     const struct alq_site *site; /* of a frame; else NULL */
+    const char *what;            /* of a range that has one; else NULL */
+    const char *name;            /* beside it; NULL: none */
     uint64_t domain;             /* its id; 0: the heap's */
     enum alqi_dump_root kind;
 };

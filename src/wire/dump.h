@@ -57,7 +57,7 @@ enum alqi_dump_kind {
 
 enum alqi_dump_root {
     ALQI_DUMP_ROOT_FRAME,    /* name: function:line of its site */
-    ALQI_DUMP_ROOT_RANGE,    /* alq_range */
+    ALQI_DUMP_ROOT_RANGE,    /* alq_range; name: its own, or "" */
     ALQI_DUMP_ROOT_GLOBAL,   /* alq_global: the slot's address names it */
     ALQI_DUMP_ROOT_BOXED,    /* alq_root */
     ALQI_DUMP_ROOT_PIN,      /* pinned blocks */

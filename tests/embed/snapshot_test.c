@@ -161,6 +161,26 @@ show(void *arg, void (*visit)(void *visit_arg, alq_value *slot), void *to)
 
 static struct alq_scanner scanner = {.scan = show};
 
+/* Every other place of `held` has a name. */
+static const char *
+place_name(const struct alq_range *of, size_t index)
+{
+    static char names[SLOTS][16];
+
+    CHECK(of->base == held && index < SLOTS);
+    snprintf(names[index], sizeof names[index], "%zu", index);
+    return index % 2 == 0 ? names[index] : NULL;
+}
+
+static bool
+is_named_as_place(const struct shot_root *r, unsigned index)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, index % 2 == 0 ? "held %u" : "held", index);
+    return strcmp(r->name, name) == 0;
+}
+
 static void
 roots_make(void)
 {
@@ -176,6 +196,8 @@ roots_make(void)
     for (unsigned i = 0; i < SHOWN; i++)
         shown[i] = slots[shown_of[i] = rnd(NODES)];
     CHECK(alq_range_add(d, &range) == ALQ_OK);
+    CHECK(alq_range_name(d, &range, NULL, place_name) == ALQ_EINVAL);
+    CHECK(alq_range_name(d, &range, "held", place_name) == ALQ_OK);
     CHECK(alq_scanner_add(d, &scanner) == ALQ_OK);
     for (unsigned i = 0; i < PINNED; i++) {
         do
@@ -267,7 +289,8 @@ root_meet(const struct shot_root *r, unsigned *n_shown)
         if (slot_is(r, ALQI_DUMP_ROOT_BOXED, boxed[i]))
             return meet(boxed_of[i], r->block), 1;
     for (i = 0; i < SLOTS; i++)
-        if (slot_is(r, ALQI_DUMP_ROOT_RANGE, &held[i]))
+        if (slot_is(r, ALQI_DUMP_ROOT_RANGE, &held[i]) &&
+            is_named_as_place(r, i))
             return meet(held_of[i], r->block), 1;
     if (slot_is(r, ALQI_DUMP_ROOT_SCANNER, (void *)(uintptr_t)show))
         return meet(shown_of[(*n_shown)++], r->block), 1;

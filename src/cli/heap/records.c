@@ -146,7 +146,9 @@ holder_name_intern(struct alqi_cli_heap_snapshot *s,
     char name[NAME_BYTES + 32];
     int n = (int)(r->texts[0].n < NAME_BYTES ? r->texts[0].n : NAME_BYTES);
 
-    if (n > 0)
+    if (n > 0 && kind == ALQI_DUMP_ROOT_RANGE)
+        snprintf(name, sizeof name, "%.*s", n, r->texts[0].bytes);
+    else if (n > 0)
         snprintf(name, sizeof name, "%s %.*s", titles[kind], n,
                  r->texts[0].bytes);
     else

@@ -31,7 +31,21 @@ alq_range_add(struct alq_domain *d, struct alq_range *range)
     ALQI_RULE_RUN_UNLESS_NULL(d);
     if (d == NULL || range == NULL || range->base == NULL || range->top == NULL)
         return ALQ_EINVAL;
+    range->what = NULL;
+    range->name = NULL;
     ALQI_HEAP_LIST_ADD(alqi_heap_domain(d)->roots.ranges, range);
+    return ALQ_OK;
+}
+
+enum alq_status
+alq_range_name(struct alq_domain *d, struct alq_range *range, const char *what,
+               const char *(*name)(const struct alq_range *range, size_t index))
+{
+    ALQI_RULE_RUN_UNLESS_NULL(d);
+    if (d == NULL || range == NULL || what == NULL)
+        return ALQ_EINVAL;
+    range->what = what;
+    range->name = name;
     return ALQ_OK;
 }
 
