@@ -57,7 +57,7 @@ endfunction()
 add_executable(aliquot-portable src/cli/main.c src/cli/tool/no_tls.c
     src/plat/old_start.c)
 target_link_libraries(aliquot-portable PRIVATE alq_flags -Wl,--start-group)
-foreach(part cli symbol symbol_elf wire wire_raw wire_gctrace wire_pb wire_side wire_write
+foreach(part cli symbol symbol_elf wire wire_raw wire_gctrace wire_dump_read wire_pb wire_side wire_write
         view limit sample plat base)
     target_link_libraries(aliquot-portable PRIVATE $<TARGET_FILE:alq_${part}>)
     add_dependencies(aliquot-portable alq_${part})

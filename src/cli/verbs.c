@@ -34,6 +34,8 @@ const struct alqi_cli_verb alqi_cli_verbs[] = {
      "-p PID | RECORDING", alqi_cli_snapshot, alqi_cli_snapshot_options, false},
     {"leaks", "tell lost blocks of a running process from held ones", "-p PID",
      alqi_cli_leaks, alqi_cli_leaks_options, false},
+    {"heap", "show what a snapshot of a managed heap holds, and who holds it",
+     "FILE [FILE]", alqi_cli_heap, alqi_cli_heap_options, false},
     {"serve", "serve profiles and metrics of a program over HTTP", "PID|FILE",
      alqi_cli_serve, alqi_cli_serve_options, false},
     {"push", "send profiles to Pyroscope, Parca or OpenTelemetry", "PID|FILE",
