@@ -86,7 +86,7 @@ map(struct alqi_cli_heap_file *file, int fd)
     if (alqi_dump_decode(&d, file->bytes, file->n_bytes))
         return -1;
     return alqi_cli_unreadable(
-        "%s: %s: `aliquot snapshot --heap` and alq_heap_snapshot() write them",
+        "%s: %s: `aliquot snapshot --graph` and alq_heap_snapshot() write them",
         file->path, d.error);
 }
 
@@ -97,7 +97,7 @@ alqi_cli_heap_file_open(struct alqi_cli_heap_file *file, const char *path)
 
     memset(file, 0, sizeof *file);
     rc = alqi_cli_unpack_file(
-        &path, "name the file that `aliquot snapshot --heap` wrote", &fd, NULL);
+        &path, "name the file that `aliquot snapshot --graph` wrote", &fd, NULL);
     file->path = path;
     if (rc < 0) {
         bytes = plain(fd, path);

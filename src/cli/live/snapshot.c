@@ -22,6 +22,7 @@
 #include "cli/convert/convert.h"
 #include "cli/convert/heap_trace.h"
 #include "cli/tool/output.h"
+#include "cli/tool/proc.h"
 #include "cli/convert/recording.h"
 #include "cli/tool/text.h"
 #include "wire/ctf_packet.h"
@@ -312,19 +313,18 @@ run(const struct snapshot *s, const char *path)
 static bool
 graph_name(const struct snapshot *s, char *name, size_t n)
 {
-    char link[64], executable[PATH_MAX] = "";
+    struct alqi_cli_proc proc;
     const char *slash;
 
     if (s->output != NULL)
         return (size_t)snprintf(name, n, "%s", s->output) < n;
     if (s->target.pid == 0)
         return false;
-    snprintf(link, sizeof link, "/proc/%d/exe", (int)s->target.pid);
-    if (readlink(link, executable, sizeof executable - 1) < 0)
-        executable[0] = '\0';
-    slash = strrchr(executable, '/');
+    if (!alqi_cli_proc_read(s->target.pid, &proc))
+        proc.command[0] = '\0'; /* asking it says so */
+    slash = strrchr(proc.command, '/');
     snprintf(name, n, "aliquot.%s.%d.heap",
-             slash != NULL ? slash + 1 : "program", (int)s->target.pid);
+             slash != NULL ? slash + 1 : proc.command, (int)s->target.pid);
     return true;
 }
 

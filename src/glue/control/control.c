@@ -16,10 +16,11 @@
  * .inv.wait   The server waits for ANSWER_MS at most, and holds nothing then.
  * .inv.lock   `lock` is held for a few stores, and within it nothing of the
  *             heap's, the trace's or the program's is called.
- * .inv.graph  The job of a graph is POSTED within its request alone: one that
- * no domain has taken in time is taken back, and refused. .inv.all    A trace
- * that was begun or resumed from outside samples every domain: each joins when
- * it answers, and is asked whenever it begins. */
+ * .inv.graph  The job of a graph is POSTED within its request alone: if no
+ *             domain has taken it in time, it is taken back, and refused.
+ * .inv.all    A trace that was begun or resumed from outside samples every
+ *             domain: each joins when it answers, and is asked whenever it
+ *             begins. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
