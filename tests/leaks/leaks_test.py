@@ -184,6 +184,75 @@ class ShapesTest(Case):
             found = json.load(f)
         self.assertEqual(self.by_function(found), EXPECTED)
 
+    def traced(self, *args):
+        """What the trace of a run says of its blocks, and what was said when
+        it ended."""
+        path = os.path.join(self.dir, "leaks.json")
+        run, _ = self.start("--leaks=" + path, *args)
+        run.communicate()
+        with open(path) as f:
+            found = json.load(f)
+        return os.path.join(self.dir, "trace.ctf"), found
+
+    def report(self, *args):
+        result = common.run("report", "--json", "--top=0", *args)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return json.loads(result.stdout)
+
+    def check_same(self, report, found, n=1):
+        for c in CLASSES:
+            for mine, theirs in (("bytes", "bytes"), ("objects", "blocks"),
+                                 ("sampled_blocks", "seen_blocks")):
+                self.assertEqual(report[f"{c}_{mine}"],
+                                 n * found["classes"][c][theirs], c)
+        self.assertEqual(report["unknown_sampled_blocks"], 0)
+
+    def test_trace(self):
+        """The classes are in the trace: of all, by site, by filter."""
+        for args in (["--exact"], ["--rate=1"], ["--interval=4K"]):
+            trace, found = self.traced(*args)
+            report = self.report("--leaks", trace)
+            self.check_same(report, found)
+            self.check_same(self.report(trace), found)
+            self.assertEqual(
+                {(s["function"], c): s[c + "_objects"]
+                 for s in report["sites"] for c in CLASSES
+                 if s[c + "_sampled_blocks"] > 0},
+                {(s["function"], s["class"]): s["blocks"]
+                 for s in found["sites"]})
+            for c in CLASSES:
+                part = self.report("--leaks", "--filter=reach=" + c, trace)
+                self.assertEqual(part["live_objects"], report[c + "_objects"])
+                self.assertEqual(part[c + "_objects"], report[c + "_objects"])
+            self.assertEqual(common.run("check", trace).returncode, 0)
+
+    def test_trace_merged(self):
+        trace, found = self.traced("--exact")
+        other = os.path.join(self.dir, "b.ctf")
+        shutil.copy(trace, other)
+        merged = os.path.join(self.dir, "m.ctf")
+        result = common.run("merge", "-o", merged, trace, other)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.check_same(self.report("--leaks", merged), found, 2)
+        self.check_same(self.report("--leaks", trace, other), found, 2)
+        diff = json.loads(common.run("diff", "--json", trace, merged).stdout)
+        lost = diff["totals"]["lost"]
+        self.assertEqual(lost["a_bytes"] * 2, lost["b_bytes"])
+        self.assertEqual(lost["change_bytes"],
+                         found["classes"]["lost"]["bytes"])
+
+    def test_trace_text(self):
+        trace, _ = self.traced("--exact")
+        result = common.run("report", "--leaks", trace)
+        self.assertRegex(result.stdout, r"1\.00 MiB +5  lost +no pointer")
+        self.assertRegex(result.stdout, r"LOST by function\n.*\n"
+                         r" +1 MiB +1  lose_large ")
+        run, _ = self.start("--exact")
+        run.communicate()
+        plain = common.run("report", "--leaks", trace)
+        self.assertNotIn("LOST", plain.stdout)
+        self.assertNotIn("lost_bytes", self.report("--leaks", trace))
+
     def test_end_text(self):
         run, _ = self.start("--exact", "--leaks")
         _, err = run.communicate()

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "cli/convert/reach.h"
 #include "cli/convert/recording.h"
 #include "cli/leaks/found.h"
 #include "cli/leaks/place.h"
@@ -17,6 +18,7 @@ struct alqi_cli_leaks_run {
 
     char path[PATH_MAX + 64]; /* of the recording */
     struct alqi_cli_recording *recording;
+    struct alqi_cli_reaches *reaches; /* the caller's; NULL: none asked for */
     struct alqi_cli_core core;
     struct alqi_cli_leak_scan scan;
     struct alqi_cli_leak_found found;
