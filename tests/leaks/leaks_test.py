@@ -14,6 +14,7 @@ import unittest
 import common
 
 SHAPES = os.environ["SHAPES"]
+ENDS = os.environ["ENDS"]
 HAMMER = os.environ["HAMMER"]
 CLASSES = ["lost", "indirect", "possible", "held"]
 
@@ -265,6 +266,46 @@ class ShapesTest(Case):
         run.kill()
         run.communicate()
         wait_until(lambda: not os.path.exists(f"/proc/{pid}"))
+
+    def end(self, how, n_threads, *args):
+        """The moment, and what was found of the blocks that are known."""
+        path = os.path.join(self.dir, "end.json")
+        result = subprocess.run(
+            [common.BIN, "record", "-q", "-f", "--leaks=" + path, "-o",
+             os.path.join(self.dir, "t.ctf"), *args, "--", ENDS, how,
+             str(n_threads)], env=common.ENV)
+        with open(path) as f:
+            found = json.load(f)
+        return result.returncode, found["moment"], {
+            (s["function"], s["class"]): (s["blocks"], s["bytes"])
+            for s in found["sites"]
+            if s["function"] in ("lose", "main", "thread_run")}
+
+    def test_very_end(self):
+        """What a library frees in its destructor is free; ends without
+        destructors are ends, too; nothing of it is noticed by the program."""
+        for how in ("exit", "_exit", "quick", "busy", "killed"):
+            for n in (0, 20):
+                blocks = {("lose", "lost"): (1, 2000)}
+                is_freed = how in ("exit", "busy", "killed")
+                blocks["main", "held"] = (1, 1000) if is_freed else (2, 4000)
+                if n > 0:
+                    blocks["thread_run", "held"] = (n, 100 * n)
+                with self.subTest(how, n=n):
+                    self.assertEqual(
+                        self.end(how, n, "--exact"),
+                        (-9 if how == "killed" else 7, "end", blocks))
+
+    def test_very_end_sampled(self):
+        """Each block's place is asked for before the end."""
+        self.assertEqual(self.end("exit", 0, "--rate=1"),
+                         (7, "end", {("lose", "lost"): (1, 2000),
+                                     ("main", "held"): (1, 1000)}))
+
+    def test_end_by_exec(self):
+        """It never ends; the program that follows it does."""
+        status, moment, _ = self.end("exec", 20, "--exact")
+        self.assertEqual((status, moment), (7, "end"))
 
     def test_refused(self):
         self.assertEqual(common.run("leaks").returncode, 2)

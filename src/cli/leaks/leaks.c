@@ -191,31 +191,56 @@ recording_look(struct alqi_cli_leaks_run *r)
     return fd >= 0 ? trace_look(r, fd) : ALQI_CLI_UNREADABLE;
 }
 
-int
-alqi_cli_leaks(int argc, char **argv)
+/* At the end there is more of the recording; what the copy told is of before,
+ * and what has been freed since is not in the trace any more. */
+static bool
+end_take(struct alqi_cli_leaks_run *r)
 {
-    return alqi_cli_leaks_keep(argc, argv, NULL);
+    if (r->watch == NULL || !alqi_cli_end_reach(&r->core, r->watch))
+        return true;
+    alqi_cli_recording_drop(r->recording);
+    r->reaches->is_end = true;
+    return still(r);
 }
 
-int
-alqi_cli_leaks_keep(int argc, char **argv, struct alqi_cli_reaches *reaches)
+static int
+leaks_run(struct alqi_cli_leaks_run *r, int argc, char **argv)
 {
-    struct alqi_cli_leaks_run r = {.top = TOP_DEFAULT, .reaches = reaches};
-    int first, rc = alqi_cli_parse("leaks", argc, argv, &r, &first);
+    int first, rc = alqi_cli_parse("leaks", argc, argv, r, &first);
 
     if (rc >= 0)
         return rc;
-    if (r.pid == 0 || first < argc)
+    if (r->pid == 0 || first < argc)
         return alqi_cli_usage("leaks", "leaks: of which process? Give -p PID");
-    rc = alqi_cli_recorded("leaks", r.pid, r.path, sizeof r.path);
+    rc = alqi_cli_recorded("leaks", r->pid, r->path, sizeof r->path);
     if (rc >= 0)
         return rc;
     rc = ALQI_CLI_FINDING;
-    if (alqi_cli_core_take("leaks", r.pid, still, &r, &r.core)) {
-        rc = recording_look(&r);
-        alqi_cli_leak_scan_free(&r.scan);
-        alqi_cli_core_drop(&r.core);
+    if (alqi_cli_core_take("leaks", r->pid, still, r, &r->core)) {
+        if (end_take(r))
+            rc = recording_look(r);
+        alqi_cli_leak_scan_free(&r->scan);
+        alqi_cli_end_leave(&r->core);
+        alqi_cli_core_drop(&r->core);
     }
-    alqi_cli_recording_drop(r.recording);
+    alqi_cli_recording_drop(r->recording);
     return rc;
+}
+
+int
+alqi_cli_leaks(int argc, char **argv)
+{
+    struct alqi_cli_leaks_run r = {.top = TOP_DEFAULT};
+
+    return leaks_run(&r, argc, argv);
+}
+
+int
+alqi_cli_leaks_at_end(int argc, char **argv, struct alqi_cli_reaches *reaches,
+                      const struct alqi_cli_end_watch *watch)
+{
+    struct alqi_cli_leaks_run r = {
+        .top = TOP_DEFAULT, .reaches = reaches, .watch = watch};
+
+    return leaks_run(&r, argc, argv);
 }

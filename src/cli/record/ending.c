@@ -9,12 +9,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cli/attach/end.h"
 #include "cli/tool/cli.h"
 
 /* Where it goes: the file, made anew for each process, or standard error. */
@@ -36,7 +38,8 @@ output_open(const struct alqi_cli_record_run *run)
 /* Prints there what would go to standard output. */
 static void
 leaks_say(const struct alqi_cli_record_run *run, uint32_t pid,
-          struct alqi_cli_reaches *found)
+          struct alqi_cli_reaches *found,
+          const struct alqi_cli_end_watch *watch)
 {
     char number[16];
     char *argv[] = {(char *)"leaks",
@@ -51,7 +54,8 @@ leaks_say(const struct alqi_cli_record_run *run, uint32_t pid,
     fflush(stdout);
     own = dup(STDOUT_FILENO);
     if (output >= 0 && dup2(output, STDOUT_FILENO) >= 0) {
-        (void)alqi_cli_leaks_keep(argv[4] != NULL ? 5 : 4, argv, found);
+        (void)alqi_cli_leaks_at_end(argv[4] != NULL ? 5 : 4, argv, found,
+                                    watch);
         fflush(stdout);
     }
     if (output >= 0)
@@ -62,10 +66,36 @@ leaks_say(const struct alqi_cli_record_run *run, uint32_t pid,
     }
 }
 
+/* A process that is let go to its end. */
+struct going {
+    const struct alqi_cli_record_run *run;
+    struct alqi_raw_header *header;
+};
+
+static void
+process_go(void *arg)
+{
+    struct going *g = arg;
+
+    atomic_store(&g->header->ending, ALQI_RAW_ENDING_LOOKED);
+}
+
+/* Another one says that it waits. */
+static bool
+is_wanted(void *arg)
+{
+    const struct going *g = arg;
+    struct pollfd pipe = {.fd = g->run->limits.pipe, .events = POLLIN};
+
+    return poll(&pipe, 1, 0) > 0;
+}
+
 /* Of the process that has the recording. */
 static void
-process_look(struct alqi_cli_record_run *run, const struct alqi_raw_header *h)
+process_look(struct alqi_cli_record_run *run, struct alqi_raw_header *h)
 {
+    struct going going = {run, h};
+    const struct alqi_cli_end_watch watch = {process_go, is_wanted, &going};
     struct alqi_cli_reaches *found;
 
     run->reaches = alqi_cli_realloc(run->reaches, run->n_reaches + 1,
@@ -73,7 +103,7 @@ process_look(struct alqi_cli_record_run *run, const struct alqi_raw_header *h)
     found = &run->reaches[run->n_reaches++];
     *found =
         (struct alqi_cli_reaches){.pid = h->pid, .start_ns = h->start_mono_ns};
-    leaks_say(run, h->pid, found);
+    leaks_say(run, h->pid, found, &watch);
 }
 
 void
