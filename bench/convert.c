@@ -42,8 +42,8 @@ convert(const char *raw, const char *path, uint64_t step_us,
     enum alq_status status = ALQ_EIO;
 
     if (recording != NULL && symbols != NULL && out != NULL)
-        status = alqi_cli_convert(recording, "exit", step_us, symbols, put, out,
-                                  result);
+        status = alqi_cli_convert(recording, "exit", step_us, NULL, symbols,
+                                  put, out, result);
     else
         fprintf(stderr, "convert: %s, %s: %s\n", raw, path, error);
     if (out != NULL && fclose(out) != 0)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/convert/convert.h"
+#include "cli/convert/reach.h"
 #include "cli/convert/exact.h"
 
 enum { CHUNKS_MAX = 16, HEAD_BYTES = 7 };
@@ -178,6 +179,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct alqi_symbol_table *symbols = alqi_symbol_table_new(false);
     struct alqi_cli_convert_result result;
     struct alqi_cli_recording *recording;
+    /* Of blocks that may be in the recording. */
+    struct alqi_cli_reached reached[] = {
+        {0x1000, 0, 0, ALQI_VIEW_LOST},
+        {0x1000, 0, ALQI_CLI_REACHED_EXACT, ALQI_VIEW_HELD},
+    };
+    struct alqi_cli_reaches reaches = {.at = reached, .n = 2};
     size_t n_bytes = 0;
     char error[200];
 
@@ -190,8 +197,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     recording = alqi_cli_recording_open(path, error, sizeof error);
     check(recording != NULL && symbols != NULL);
     exact_read(recording);
-    check(alqi_cli_convert(recording, "exit", 1 + size % 3, symbols, packet,
-                           &n_bytes, &result) == ALQ_OK);
+    check(alqi_cli_convert(recording, "exit", 1 + size % 3, &reaches, symbols,
+                           packet, &n_bytes, &result) == ALQ_OK);
     check(n_bytes > 0);
     alqi_cli_recording_drop(recording);
     grown_read(data, size, symbols);

@@ -98,22 +98,6 @@ global_name(const struct alq_range *range, size_t symbol)
     return name_of((uint32_t)symbol);
 }
 
-/* For snapshots and censuses. */
-static void
-tags_name(void)
-{
-    static const char *const names[] = {
-        [TAG_VECTOR] = "vector",   [TAG_PAIR] = "pair",
-        [TAG_CLOSURE] = "closure", [TAG_CODE] = "code",
-        [TAG_CELL] = "cell",       [TAG_EXIT] = "continuation",
-        [TAG_MACRO] = "macro",     [TAG_CONDITION] = "condition"};
-    unsigned tag;
-
-    for (tag = 0; tag < sizeof names / sizeof *names; tag++)
-        if (names[tag] != NULL)
-            alq_tag_name_set(tag, names[tag]);
-}
-
 struct scheme *
 scheme_new(struct alq_domain *d, char **args)
 {
@@ -124,7 +108,6 @@ scheme_new(struct alq_domain *d, char **args)
 
     if (s == NULL)
         return NULL;
-    tags_name();
     s->d = d;
     s->args = args;
     s->session = UINT_MAX;

@@ -263,6 +263,88 @@ alqi_plat_thread_go(const struct alqi_plat_stopped *thread)
     ptrace(PTRACE_DETACH, thread->tid, NULL, NULL);
 }
 
+/* ---- to the end ---------------------------------------------------------- */
+
+int
+alqi_plat_thread_watch(pid_t tid)
+{
+    return ptrace(PTRACE_SEIZE, tid, NULL,
+                  (void *)(PTRACE_O_TRACEEXIT | PTRACE_O_TRACEEXEC)) == 0
+               ? 0
+               : errno;
+}
+
+/* Of a stop; its end is not waited for, which is somebody else's. */
+static bool
+is_standing(pid_t tid, int *event, int *signal)
+{
+    siginfo_t info = {0};
+
+    if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | __WALL | WNOHANG) != 0 ||
+        info.si_pid == 0)
+        return false;
+    *event = info.si_status >> 8;
+    *signal = info.si_status & 0xFF;
+    return true;
+}
+
+static bool
+is_job_control(int signal)
+{
+    return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN ||
+           signal == SIGTTOU;
+}
+
+enum alqi_plat_thread_event
+alqi_plat_thread_look(pid_t tid, struct alqi_plat_stopped *out)
+{
+    struct user_regs_struct r;
+    int event, signal;
+
+    if (!is_standing(tid, &event, &signal))
+        return ALQI_PLAT_THREAD_RUNS;
+    switch (event) {
+    case PTRACE_EVENT_EXIT:
+        *out = (struct alqi_plat_stopped){.tid = tid};
+        if (ptrace(PTRACE_GETREGS, tid, NULL, &r) == 0) {
+            out->sp = r.rsp;
+            registers_copy(&r, out->registers);
+        }
+        return ALQI_PLAT_THREAD_ENDS;
+    case PTRACE_EVENT_EXEC:
+        return ALQI_PLAT_THREAD_EXECS;
+    case PTRACE_EVENT_STOP:
+        ptrace(is_job_control(signal) ? PTRACE_LISTEN : PTRACE_CONT, tid, NULL,
+               NULL);
+        return ALQI_PLAT_THREAD_RUNS;
+    default:
+        ptrace(PTRACE_CONT, tid, NULL, (void *)(long)signal);
+        return ALQI_PLAT_THREAD_RUNS;
+    }
+}
+
+/* One that runs is stopped for that. */
+void
+alqi_plat_thread_unwatch(pid_t tid)
+{
+    const struct timespec a_while = {.tv_nsec = 100000};
+    int event, signal = 0;
+
+    if (ptrace(PTRACE_DETACH, tid, NULL, NULL) == 0 ||
+        ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0)
+        return;
+    for (unsigned i = 0; i < STOP_MS * 10; i++) {
+        if (is_standing(tid, &event, &signal)) {
+            ptrace(PTRACE_DETACH, tid, NULL,
+                   (void *)(long)(event == 0 ? signal : 0));
+            return;
+        }
+        if (kill(tid, 0) != 0)
+            return;
+        nanosleep(&a_while, NULL);
+    }
+}
+
 /* ---- the frame ----------------------------------------------------------- */
 
 /* How many bytes the features take that are not in their initial state. */
@@ -474,6 +556,27 @@ void
 alqi_plat_thread_go(const struct alqi_plat_stopped *thread)
 {
     (void)thread;
+}
+
+int
+alqi_plat_thread_watch(pid_t tid)
+{
+    (void)tid;
+    return ENOSYS;
+}
+
+enum alqi_plat_thread_event
+alqi_plat_thread_look(pid_t tid, struct alqi_plat_stopped *out)
+{
+    (void)tid;
+    (void)out;
+    return ALQI_PLAT_THREAD_RUNS;
+}
+
+void
+alqi_plat_thread_unwatch(pid_t tid)
+{
+    (void)tid;
 }
 
 int

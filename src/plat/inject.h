@@ -49,6 +49,24 @@ int alqi_plat_thread_stop_wait(pid_t tid, struct alqi_plat_stopped *out);
 /* Lets the thread go on as it was; a signal that came meanwhile is given. */
 void alqi_plat_thread_go(const struct alqi_plat_stopped *thread);
 
+/* Watches the thread, which runs on, until it ends or executes a program: there
+ * it stands.  0, or an errno. */
+int alqi_plat_thread_watch(pid_t tid);
+
+enum alqi_plat_thread_event {
+    ALQI_PLAT_THREAD_RUNS,
+    ALQI_PLAT_THREAD_ENDS, /* it stands, after all of its own code */
+    ALQI_PLAT_THREAD_EXECS /* it stands, in another program */
+};
+
+/* What a watched thread has come to; signals and job control reach it as if it
+ * were not watched.  ENDS: *out is filled.  Whether it has gone is not told. */
+enum alqi_plat_thread_event
+alqi_plat_thread_look(pid_t tid, struct alqi_plat_stopped *out);
+
+/* Watches it no more; it goes on. */
+void alqi_plat_thread_unwatch(pid_t tid);
+
 /* Gives the stopped thread the call function(argument, number), and lets it go.
  * `come_back` is the address of code of the process by which a signal handler
  * returns.  0, or an errno; then the thread is stopped as before. */

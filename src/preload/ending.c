@@ -1,20 +1,41 @@
 /* ending.c -- the process waits with its end until it has been looked through
  *
- *   exit() --its handlers have run--> WAITS --the command--> LOOKED --> it ends
- *                                       '--no command reads the pipe--> it ends
+ *   exit()'s handlers have run --> WAITS --the command--> LOOKED --> it ends
+ *   _exit(), quick_exit() -------'   '--no command reads the pipe--> it ends
  *
- * It is asked for by `aliquot record --leaks` (leaks=1).  What was freed until
- * then is free; other threads may run on meanwhile.
+ * It is asked for by `aliquot record --leaks` (leaks=1).  LOOKED comes when the
+ * command follows the process to its end (doc/design/leaks.md), or has looked
+ * through it; other threads run on meanwhile.
+ *
+ * .inv.own_end  A process waits once, whichever of these it calls first; a
+ *               child that has no recording of its own yet, or shares the
+ *               memory of its parent, does not wait with its parent's.
  *
  * .pair.ending  alqi_preload_ending() (release) -> the command, which maps the
  *               header: the recording up to now; and back: it has looked. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "preload/file.h"
 #include "preload/limit.h"
 #include "preload/preload.h"
 
 enum { ROUND_NS = 1000000, ROUNDS_A_LOOK = 200 };
+
+/* .inv.own_end, .pair.ending */
+static bool
+is_first_end(struct alqi_raw_header *header)
+{
+    uint32_t not = ALQI_RAW_ENDING_NOT;
+
+    return header->pid == (uint32_t)syscall(SYS_getpid) &&
+           atomic_compare_exchange_strong_explicit(
+               &header->ending, &not, ALQI_RAW_ENDING_WAITS,
+               memory_order_release, memory_order_relaxed);
+}
 
 /* .pair.ending */
 void
@@ -26,9 +47,7 @@ alqi_preload_ending(void)
     if (!alqi_preload_config.has_leaks ||
         alqi_plat_confinement_sigsafe() != ALQI_PLAT_FREE)
         return;
-    atomic_store_explicit(&header->ending, ALQI_RAW_ENDING_WAITS,
-                          memory_order_release);
-    if (!alqi_preload_recorder_notify())
+    if (!is_first_end(header) || !alqi_preload_recorder_notify())
         return;
     for (unsigned n = 1;
          atomic_load_explicit(&header->ending, memory_order_acquire) ==
@@ -38,4 +57,38 @@ alqi_preload_ending(void)
         if (n % ROUNDS_A_LOOK == 0 && !alqi_preload_recorder_is_there())
             return;
     }
+}
+
+/* ---- ends without a destructor ------------------------------------------- */
+
+static _Noreturn void
+end_now(int status)
+{
+    alqi_preload_ending();
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+ALQI_EXPORT _Noreturn void
+_exit(int status)
+{
+    end_now(status);
+}
+
+ALQI_EXPORT _Noreturn void
+_Exit(int status)
+{
+    end_now(status);
+}
+
+ALQI_EXPORT _Noreturn void
+quick_exit(int status)
+{
+    void (*real)(int);
+
+    alqi_preload_ending();
+    *(void **)&real = dlsym(RTLD_NEXT, "quick_exit");
+    if (real != NULL)
+        real(status);
+    end_now(status);
 }

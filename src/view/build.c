@@ -26,7 +26,7 @@ struct ends {
     /* time from birth + 1; 0: never; NULL: no row of the block was */
     uint64_t *promoted;
     /* enum alqi_view_flag; until finish PEAK holds the row's colours */
-    uint8_t flags[ALQI_VIEW_BLOCK_ROWS];
+    uint16_t flags[ALQI_VIEW_BLOCK_ROWS];
 };
 
 struct alqi_view_build {
@@ -509,7 +509,7 @@ alqi_view_build_promote(struct alqi_view_build *b, uint32_t row,
  * it. */
 void
 alqi_view_build_left(struct alqi_view_build *b, uint32_t row, uint64_t life_us,
-                     bool stays, unsigned at_peak)
+                     bool stays, unsigned at_peak, enum alqi_view_reach reach)
 {
     struct ends *e = row_at(b, row);
 
@@ -517,9 +517,10 @@ alqi_view_build_left(struct alqi_view_build *b, uint32_t row, uint64_t life_us,
         return;
     e->lives[row % ALQI_VIEW_BLOCK_ROWS] = life_us;
     e->flags[row % ALQI_VIEW_BLOCK_ROWS] &=
-        (uint8_t)(~ALQI_VIEW_PEAK | (int)at_peak);
+        (uint16_t)(~ALQI_VIEW_PEAK | (int)at_peak);
     e->flags[row % ALQI_VIEW_BLOCK_ROWS] |=
-        (uint8_t)(ALQI_VIEW_LEFT | (stays ? ALQI_VIEW_STAYS : 0));
+        (uint16_t)(ALQI_VIEW_LEFT | (stays ? ALQI_VIEW_STAYS : 0) |
+                   (int)reach << ALQI_VIEW_REACH_SHIFT);
 }
 
 void
@@ -582,7 +583,7 @@ peak_mark(struct alqi_view_build *b, unsigned k)
     size_t at = 0;
 
     for (uint32_t i = b->peaks[k].rows; i < b->n_rows; i++)
-        row_at(b, i)->flags[i % ALQI_VIEW_BLOCK_ROWS] &= (uint8_t) ~(1u << k);
+        row_at(b, i)->flags[i % ALQI_VIEW_BLOCK_ROWS] &= (uint16_t) ~(1u << k);
     while (alqi_view_event_next(&x, &at, &e)) {
         if (e.kind == ALQI_VIEW_E_BIRTHS)
             n += e.number;
@@ -590,7 +591,7 @@ peak_mark(struct alqi_view_build *b, unsigned k)
             uint32_t row = (uint32_t)(n - e.number);
 
             row_at(b, row)->flags[row % ALQI_VIEW_BLOCK_ROWS] &=
-                (uint8_t) ~(1u << k);
+                (uint16_t) ~(1u << k);
         }
     }
 }

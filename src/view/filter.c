@@ -123,27 +123,48 @@ take_phase(struct reader *r, const char *value)
     return *value != '\0' || fail(r, value, "write the name of a phase");
 }
 
+/* *bits becomes those of the names that the value lists. */
+static bool
+take_bits(struct reader *r, const char *value, const char *const *names,
+          size_t n_names, unsigned *bits, const char *why)
+{
+    const char *at = value;
+
+    *bits = 0;
+    for (;;) {
+        size_t n = strcspn(at, ","), i = 0;
+
+        while (i < n_names &&
+               (strlen(names[i]) != n || memcmp(names[i], at, n) != 0))
+            i++;
+        if (i == n_names)
+            return fail(r, value, why);
+        *bits |= 1u << i;
+        if (at[n] == '\0')
+            return true;
+        at += n + 1;
+    }
+}
+
 /* Replaces the default, all heaps, by the listed ones. */
 static bool
 take_heap(struct reader *r, const char *value)
 {
     static const char *const names[] = {"minor", "major", "malloc"};
-    const char *at = value;
 
-    r->filter->heap = 0;
-    for (;;) {
-        size_t n = strcspn(at, ","), i = 0;
+    return take_bits(r, value, names, ALQI_COUNT_OF(names), &r->filter->heap,
+                     "a list of minor, major, malloc");
+}
 
-        while (i < ALQI_COUNT_OF(names) &&
-               (strlen(names[i]) != n || memcmp(names[i], at, n) != 0))
-            i++;
-        if (i == ALQI_COUNT_OF(names))
-            return fail(r, value, "a list of minor, major, malloc");
-        r->filter->heap |= 1u << i;
-        if (at[n] == '\0')
-            return true;
-        at += n + 1;
-    }
+static bool
+take_reach(struct reader *r, const char *value)
+{
+    const char *names[ALQI_VIEW_REACHES];
+
+    for (int i = 0; i < ALQI_VIEW_REACHES; i++)
+        names[i] = alqi_view_reach_name((enum alqi_view_reach)i);
+    return take_bits(r, value, names, ALQI_VIEW_REACHES, &r->filter->reach,
+                     "a list of lost, indirect, possible, held, unknown");
 }
 
 /* A list has no room for one more; that is an error. */
@@ -311,6 +332,7 @@ static const struct {
     {"size", take_size, 0},
     {"life", take_life, IS_OF_TIME},
     {"heap", take_heap, 0},
+    {"reach", take_reach, 0},
     {"thread", take_thread, MAY_REPEAT},
     {"domain", take_domain, MAY_REPEAT},
     {"in", take_in, MAY_REPEAT},

@@ -85,6 +85,8 @@ struct alqi_view_filter {
     const char *phase;
     /* bits of enum alqi_view_heap */
     unsigned heap;
+    /* bits by enum alqi_view_reach: never freed, and of these; 0: any block */
+    unsigned reach;
     /* one of them; none: any */
     struct alqi_view_numbers threads, domains;
     /* all of in, none of notin are on the stack, be it by function, file or

@@ -366,6 +366,18 @@ chain_from(const struct alqi_view_index *x, uint64_t row)
     return low;
 }
 
+const char *
+alqi_view_reach_name(enum alqi_view_reach reach)
+{
+    static const char *const names[ALQI_VIEW_REACHES] = {
+        [ALQI_VIEW_UNTOLD] = "unknown",    [ALQI_VIEW_LOST] = "lost",
+        [ALQI_VIEW_INDIRECT] = "indirect", [ALQI_VIEW_POSSIBLE] = "possible",
+        [ALQI_VIEW_HELD] = "held",
+    };
+
+    return names[reach];
+}
+
 const struct alqi_view_chain *
 alqi_view_chain_of(const struct alqi_view_index *x, uint32_t row)
 {
@@ -385,8 +397,7 @@ alqi_view_read_chains(const struct alqi_view_index *x, uint32_t block,
     uint64_t first = (uint64_t)block * ALQI_VIEW_BLOCK_ROWS;
     uint32_t n = alqi_view_block_rows(x, block);
 
-    if ((alqi_view_slice_of(x, block, ALQI_VIEW_FLAGS)->most &
-         ALQI_VIEW_CHAIN) == 0)
+    if (alqi_view_slice_of(x, block, ALQI_VIEW_FLAGS)->most < ALQI_VIEW_CHAIN)
         return;
     for (uint32_t i = chain_from(x, first);
          i < x->n_chains && x->chains[i].row - first < n; i++)

@@ -22,7 +22,7 @@
 #include "view/peak.h"
 
 enum {
-    ALQI_VIEW_VERSION = 5,
+    ALQI_VIEW_VERSION = 6,
     ALQI_VIEW_BLOCK_ROWS = 1024,
     ALQI_VIEW_KEY_BYTES = 40,
     ALQI_VIEW_ROWS_MAX = 0x7FFFFFFF,
@@ -49,10 +49,34 @@ enum alqi_view_flag {
     ALQI_VIEW_FIRST = 24, /* its first colour, by number (peak.h) */
     ALQI_VIEW_LEFT = 32,  /* never freed */
     ALQI_VIEW_STAYS = 64, /* is there when the trace ends */
-    ALQI_VIEW_CHAIN = 128 /* realloc's: its life is that of its chain */
+    ALQI_VIEW_CHAIN = 128, /* realloc's: its life is that of its chain */
+    ALQI_VIEW_REACH = 1792 /* never freed: its enum alqi_view_reach */
 };
 
-enum { ALQI_VIEW_FIRST_SHIFT = 3 };
+enum { ALQI_VIEW_FIRST_SHIFT = 3, ALQI_VIEW_REACH_SHIFT = 8 };
+
+/* What leads to a block that was never freed (doc/design/leaks.md). */
+enum alqi_view_reach {
+    ALQI_VIEW_UNTOLD, /* it was not looked at */
+    ALQI_VIEW_LOST,
+    ALQI_VIEW_INDIRECT,
+    ALQI_VIEW_POSSIBLE,
+    ALQI_VIEW_HELD,
+    ALQI_VIEW_REACHES
+};
+
+/* "lost", "held" ...; "unknown" of what was not looked at. */
+const char *alqi_view_reach_name(enum alqi_view_reach reach);
+
+/* That of a row's flags (.inv.index). */
+static inline enum alqi_view_reach
+alqi_view_reach_of(uint64_t flags)
+{
+    uint64_t reach = (flags & ALQI_VIEW_REACH) >> ALQI_VIEW_REACH_SHIFT;
+
+    return reach < ALQI_VIEW_REACHES ? (enum alqi_view_reach)reach
+                                     : ALQI_VIEW_UNTOLD;
+}
 
 /* Where a block was allocated. */
 enum alqi_view_source {

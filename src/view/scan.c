@@ -319,6 +319,17 @@ left_cut(const struct scanner *s, struct alqi_view_rows *r)
         r->passes[i] &= s->x->stacks[r->stack[i]].is_suppressed == 0;
 }
 
+/* Keeps what was never freed and is of those classes. */
+static void
+reach_cut(const struct scanner *s, struct alqi_view_rows *r)
+{
+    if (s->f->reach == 0)
+        return;
+    left_cut(s, r);
+    for (uint32_t i = 0; i < r->n; i++)
+        r->passes[i] &= s->f->reach >> alqi_view_reach_of(r->flags[i]) & 1;
+}
+
 /* Applies the key `live`. */
 static void
 live_cut(const struct scanner *s, struct alqi_view_rows *r)
@@ -410,6 +421,7 @@ rows_cut(struct scanner *s)
     range_cut(&s->f->life, r->life, r);
     phase_cut(s, r);
     live_cut(s, r);
+    reach_cut(s, r);
     freed_cut(s, r);
 }
 

@@ -14,6 +14,7 @@ import unittest
 import common
 
 SHAPES = os.environ["SHAPES"]
+ENDS = os.environ["ENDS"]
 HAMMER = os.environ["HAMMER"]
 CLASSES = ["lost", "indirect", "possible", "held"]
 
@@ -184,6 +185,75 @@ class ShapesTest(Case):
             found = json.load(f)
         self.assertEqual(self.by_function(found), EXPECTED)
 
+    def traced(self, *args):
+        """What the trace of a run says of its blocks, and what was said when
+        it ended."""
+        path = os.path.join(self.dir, "leaks.json")
+        run, _ = self.start("--leaks=" + path, *args)
+        run.communicate()
+        with open(path) as f:
+            found = json.load(f)
+        return os.path.join(self.dir, "trace.ctf"), found
+
+    def report(self, *args):
+        result = common.run("report", "--json", "--top=0", *args)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return json.loads(result.stdout)
+
+    def check_same(self, report, found, n=1):
+        for c in CLASSES:
+            for mine, theirs in (("bytes", "bytes"), ("objects", "blocks"),
+                                 ("sampled_blocks", "seen_blocks")):
+                self.assertEqual(report[f"{c}_{mine}"],
+                                 n * found["classes"][c][theirs], c)
+        self.assertEqual(report["unknown_sampled_blocks"], 0)
+
+    def test_trace(self):
+        """The classes are in the trace: of all, by site, by filter."""
+        for args in (["--exact"], ["--rate=1"], ["--interval=4K"]):
+            trace, found = self.traced(*args)
+            report = self.report("--leaks", trace)
+            self.check_same(report, found)
+            self.check_same(self.report(trace), found)
+            self.assertEqual(
+                {(s["function"], c): s[c + "_objects"]
+                 for s in report["sites"] for c in CLASSES
+                 if s[c + "_sampled_blocks"] > 0},
+                {(s["function"], s["class"]): s["blocks"]
+                 for s in found["sites"]})
+            for c in CLASSES:
+                part = self.report("--leaks", "--filter=reach=" + c, trace)
+                self.assertEqual(part["live_objects"], report[c + "_objects"])
+                self.assertEqual(part[c + "_objects"], report[c + "_objects"])
+            self.assertEqual(common.run("check", trace).returncode, 0)
+
+    def test_trace_merged(self):
+        trace, found = self.traced("--exact")
+        other = os.path.join(self.dir, "b.ctf")
+        shutil.copy(trace, other)
+        merged = os.path.join(self.dir, "m.ctf")
+        result = common.run("merge", "-o", merged, trace, other)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.check_same(self.report("--leaks", merged), found, 2)
+        self.check_same(self.report("--leaks", trace, other), found, 2)
+        diff = json.loads(common.run("diff", "--json", trace, merged).stdout)
+        lost = diff["totals"]["lost"]
+        self.assertEqual(lost["a_bytes"] * 2, lost["b_bytes"])
+        self.assertEqual(lost["change_bytes"],
+                         found["classes"]["lost"]["bytes"])
+
+    def test_trace_text(self):
+        trace, _ = self.traced("--exact")
+        result = common.run("report", "--leaks", trace)
+        self.assertRegex(result.stdout, r"1\.00 MiB +5  lost +no pointer")
+        self.assertRegex(result.stdout, r"LOST by function\n.*\n"
+                         r" +1 MiB +1  lose_large ")
+        run, _ = self.start("--exact")
+        run.communicate()
+        plain = common.run("report", "--leaks", trace)
+        self.assertNotIn("LOST", plain.stdout)
+        self.assertNotIn("lost_bytes", self.report("--leaks", trace))
+
     def test_end_text(self):
         run, _ = self.start("--exact", "--leaks")
         _, err = run.communicate()
@@ -196,6 +266,46 @@ class ShapesTest(Case):
         run.kill()
         run.communicate()
         wait_until(lambda: not os.path.exists(f"/proc/{pid}"))
+
+    def end(self, how, n_threads, *args):
+        """The moment, and what was found of the blocks that are known."""
+        path = os.path.join(self.dir, "end.json")
+        result = subprocess.run(
+            [common.BIN, "record", "-q", "-f", "--leaks=" + path, "-o",
+             os.path.join(self.dir, "t.ctf"), *args, "--", ENDS, how,
+             str(n_threads)], env=common.ENV)
+        with open(path) as f:
+            found = json.load(f)
+        return result.returncode, found["moment"], {
+            (s["function"], s["class"]): (s["blocks"], s["bytes"])
+            for s in found["sites"]
+            if s["function"] in ("lose", "main", "thread_run")}
+
+    def test_very_end(self):
+        """What a library frees in its destructor is free; ends without
+        destructors are ends, too; nothing of it is noticed by the program."""
+        for how in ("exit", "_exit", "quick", "busy", "killed"):
+            for n in (0, 20):
+                blocks = {("lose", "lost"): (1, 2000)}
+                is_freed = how in ("exit", "busy", "killed")
+                blocks["main", "held"] = (1, 1000) if is_freed else (2, 4000)
+                if n > 0:
+                    blocks["thread_run", "held"] = (n, 100 * n)
+                with self.subTest(how, n=n):
+                    self.assertEqual(
+                        self.end(how, n, "--exact"),
+                        (-9 if how == "killed" else 7, "end", blocks))
+
+    def test_very_end_sampled(self):
+        """Each block's place is asked for before the end."""
+        self.assertEqual(self.end("exit", 0, "--rate=1"),
+                         (7, "end", {("lose", "lost"): (1, 2000),
+                                     ("main", "held"): (1, 1000)}))
+
+    def test_end_by_exec(self):
+        """It never ends; the program that follows it does."""
+        status, moment, _ = self.end("exec", 20, "--exact")
+        self.assertEqual((status, moment), (7, "end"))
 
     def test_refused(self):
         self.assertEqual(common.run("leaks").returncode, 2)

@@ -606,6 +606,8 @@ alqi_cli_analysis_take(struct alqi_cli_analysis *a,
         alqi_cli_marks_take(&a->marks, us, &a->notes);
         if (a->notes.gone != 0)
             process_end(a, us);
+        if (a->notes.reach != NULL)
+            alqi_cli_reach_take(a);
         break;
     case ALQI_CTF_ALLOC:
         moment(a, us);
@@ -652,7 +654,8 @@ left_tell(const struct alqi_cli_analysis *a, uint64_t id,
 {
     const struct alqi_cli_watch *watch = watch_of(a);
     uint64_t us = gone != NULL ? gone->gone_us : a->end_us;
-    struct alqi_cli_left how = {gone == NULL, at_peak};
+    struct alqi_cli_left how = {gone == NULL, at_peak,
+                                (enum alqi_view_reach)b->reach};
 
     watch->left(watch->arg, id, life_of(b, NULL, us), how);
     if (chain != NULL)
@@ -717,6 +720,7 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
     if (chain != NULL)
         links_enter(a, chain, life_us, LONG);
     alqi_cli_sum_add(&sums[LEFT], &w, life_us, b.n_samples);
+    alqi_cli_sum_add(&a->by_reach[b.reach], &w, life_us, b.n_samples);
     if (at_peak != 0)
         at_peak_enter(a, &a->sites[o->site].at_peak, id, &b, life_us, at_peak);
 }

@@ -20,6 +20,7 @@
 #include "cli/analysis/stacks.h"
 #include "cli/analysis/suppress.h"
 #include "cli/analysis/timeline.h"
+#include "view/index.h"
 #include "view/peak.h"
 
 /* The sums of each site; values of the option that chooses one. */
@@ -66,6 +67,8 @@ struct alqi_cli_left {
     bool stays;
     /* bits: colours that count it at their peak */
     unsigned at_peak;
+    /* what leads to it */
+    enum alqi_view_reach reach;
 };
 
 /* Observes the trace while it is read: each call is made when its event is
@@ -220,8 +223,17 @@ struct alqi_cli_analysis {
     double largest_bytes;
     /* events, of any kind of block */
     uint64_t n_allocs, n_promotes, n_frees;
-    /* events about blocks that are not there, or there twice */
+    /* events about blocks that are not there, or there twice; records of reach
+     * with numbers that are no block's */
     uint64_t n_strange;
+    /* the trace tells classes of blocks (wire/reach.h); some were found before
+     * the very end of their process */
+    bool has_reach, is_reach_early;
+    /* blocks whose class was told, known or not */
+    uint64_t n_reached;
+    /* of what was never freed, by class, with suppressed blocks; valid after
+     * the reading */
+    struct alqi_cli_sum by_reach[ALQI_VIEW_REACHES];
     /* sum over the sampled blocks */
     uint64_t n_samples;
     /* highest stream number met */
@@ -251,6 +263,9 @@ alqi_cli_temporary_us(const char *context)
 {
     return alqi_cli_heaptrack_made(context) ? 1 : 1000;
 }
+
+/* Takes the record of classes that the notes have taken last. */
+void alqi_cli_reach_take(struct alqi_cli_analysis *analysis);
 
 /* Fills by_thread; of one wanted thread, clears the sites of all others. */
 void alqi_cli_threads_sum(struct alqi_cli_analysis *analysis);

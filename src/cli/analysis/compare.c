@@ -203,6 +203,9 @@ alqi_cli_compare(struct alqi_cli_comparison *c, struct alqi_cli_side *a,
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
         alqi_cli_change_make(&c->totals[m], &a->analysis.totals[m],
                              &b->analysis.totals[m], is_one_run);
+    c->has_lost = !is_one_run && a->analysis.has_reach && b->analysis.has_reach;
+    alqi_cli_change_make(&c->lost, &a->analysis.by_reach[ALQI_VIEW_LOST],
+                         &b->analysis.by_reach[ALQI_VIEW_LOST], is_one_run);
     pairs_make(c);
 }
 

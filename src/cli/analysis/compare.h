@@ -61,6 +61,9 @@ struct alqi_cli_comparison {
     bool is_one_run;
     /* of all measures */
     struct alqi_cli_change totals[ALQI_CLI_N_MEASURES];
+    /* of what is lost; valid where both traces tell classes */
+    struct alqi_cli_change lost;
+    bool has_lost;
     /* sites that have something of the measure, by the size of the change;
      * owned */
     struct alqi_cli_pair *pairs;

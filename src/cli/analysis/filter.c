@@ -147,6 +147,9 @@ row_enter(struct run *s, uint32_t block, uint32_t i)
         sum = row_sum(s, block, i,
                       m == ALQI_CLI_PEAK ||
                           s->filter->filter.live_kind == ALQI_VIEW_LIVE_PEAK);
+        if (m == ALQI_CLI_LIVE)
+            alqi_cli_sum_join(&s->a->by_reach[alqi_view_reach_of(r->flags[i])],
+                              &sum);
         if (m == ALQI_CLI_LIVE && rule != NULL) {
             alqi_cli_sum_join(&rule->sum, &sum);
             continue;

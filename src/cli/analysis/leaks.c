@@ -50,6 +50,68 @@ growth_of_stacks(const struct alqi_view_index *x,
     return stacks;
 }
 
+/* ---- what leads to them -------------------------------------------------- */
+
+/* What is entered where. */
+struct reaching {
+    struct alqi_cli_leaks *leaks;
+    const struct alqi_cli_rows *rows;
+    struct alqi_cli_analysis *analysis;
+    const struct alqi_cli_groups *sites;
+    struct alqi_view_scan scan;
+    struct alqi_view_rows block;
+};
+
+static void
+row_reach(struct reaching *s, uint32_t i)
+{
+    const struct alqi_view_index *x = s->leaks->x;
+    const struct alqi_view_rows *r = &s->block;
+    const struct alqi_view_class *c = &x->classes[r->class_[i]];
+    struct alqi_view_stand stand = alqi_view_stand(x, &s->scan, r, i);
+    struct alqi_cli_sum sum = alqi_cli_sum_of_stand(&stand, (double)r->life[i]);
+    uint32_t site = s->analysis->site_of_node[alqi_cli_view_indexer_node(
+                        s->rows->indexer, r->stack[i])] -
+                    1;
+    enum alqi_view_reach reach = alqi_view_reach_of(r->flags[i]);
+
+    if (alqi_cli_suppress_of(s->analysis, &s->analysis->sites[site]) != NULL)
+        return;
+    sum.largest_bytes = c->p < 1 ? (double)c->size_bytes : 0;
+    alqi_cli_sum_join(&s->leaks->by_reach[reach], &sum);
+    alqi_cli_sum_join(&s->leaks->reach[s->sites->group_of_site[site]][reach],
+                      &sum);
+}
+
+/* Of the rows that pass. */
+static void
+reach_make(struct alqi_cli_leaks *l, const struct alqi_cli_filter *filter,
+           const struct alqi_cli_rows *rows, struct alqi_cli_analysis *a,
+           const struct alqi_cli_groups *sites)
+{
+    static const struct alqi_view_filter all = {.heap = ALQI_VIEW_HEAP_ALL};
+    struct reaching *s = alqi_cli_zeros(1, sizeof *s);
+
+    *s = (struct reaching){
+        .leaks = l, .rows = rows, .analysis = a, .sites = sites};
+    l->reach = alqi_cli_zeros(sites->n_groups, sizeof *l->reach);
+    if (!alqi_view_scan_run(&s->scan, l->x,
+                            filter->text != NULL ? &filter->filter : &all))
+        give_up("there is no memory");
+    for (uint32_t b = 0; b < l->x->n_blocks; b++) {
+        if (!alqi_view_rows_read(&s->block, l->x, &s->scan, b))
+            continue;
+        for (uint32_t i = 0; i < s->block.n; i++)
+            if (s->block.passes[i] != 0 &&
+                (s->block.flags[i] & ALQI_VIEW_LEFT) != 0)
+                row_reach(s, i);
+    }
+    alqi_view_scan_free(&s->scan);
+    free(s);
+}
+
+/* ---- growth, groups ------------------------------------------------------ */
+
 /* What sums of the report and of the viewer both have, as initialisers. */
 #define FIGURES_OF(s)                                                          \
     .bytes = (s)->bytes, .bytes_var = (s)->bytes_var,                          \
@@ -123,6 +185,8 @@ alqi_cli_leaks_make(struct alqi_cli_leaks *l,
                                   &stacks[i]);
     }
     groups_make(l, left);
+    if (a->has_reach)
+        reach_make(l, filter, rows, a, sites);
     free(left);
     free(stacks);
 }
@@ -134,6 +198,7 @@ alqi_cli_leaks_free(struct alqi_cli_leaks *l)
     alqi_view_shape_free(&l->shape);
     alqi_cli_rows_free(&l->rows);
     free(l->growth);
+    free(l->reach);
 }
 
 /* Faster groups first, then in the groups' order. */

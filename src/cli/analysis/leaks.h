@@ -18,6 +18,10 @@ struct alqi_cli_leaks {
     const struct alqi_view_index *x;
     /* by group of sites; owned */
     struct alqi_view_growth *growth;
+    /* by group of sites, and of all: never freed, by class; owned; NULL: the
+     * trace tells no classes */
+    struct alqi_cli_sum (*reach)[ALQI_VIEW_REACHES];
+    struct alqi_cli_sum by_reach[ALQI_VIEW_REACHES];
     /* time after which growth counts */
     uint64_t from_us;
     /* of call stacks with leaks; their folds are those of the shape */

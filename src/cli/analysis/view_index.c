@@ -349,7 +349,7 @@ left(void *arg, uint64_t id, double life_us, struct alqi_cli_left how)
     x->died_id = id; /* for its chain */
     x->died_row = row_find(x, id);
     alqi_view_build_left(x->build, row_built(x->died_row), (uint64_t)life_us,
-                         how.stays, how.at_peak);
+                         how.stays, how.at_peak, how.reach);
 }
 
 static void

@@ -406,12 +406,19 @@ alqi_cli_core_take(const char *verb, pid_t pid, bool (*still)(void *arg),
 }
 
 void
+alqi_cli_core_kill(struct alqi_cli_core *core)
+{
+    if (core->pid == 0)
+        return;
+    kill(core->pid, SIGKILL);
+    waitpid(core->pid, NULL, __WALL);
+    core->pid = 0;
+}
+
+void
 alqi_cli_core_drop(struct alqi_cli_core *core)
 {
-    if (core->pid != 0) {
-        kill(core->pid, SIGKILL);
-        waitpid(core->pid, NULL, __WALL);
-    }
+    alqi_cli_core_kill(core);
     alqi_cli_attach_target_drop(&core->target);
     free(core->threads);
     free(core->blocks);

@@ -18,8 +18,10 @@
 struct alqi_cli_core {
     /* the process; its mappings are those of the copy */
     struct alqi_cli_attach_target target;
-    /* whose memory is read: the copy's number */
+    /* whose memory is read: the copy's number, or at its end the process's */
     pid_t pid;
+    /* the process itself stands at its end (end.h) */
+    bool is_end;
     /* as they were stopped; owned */
     struct alqi_plat_stopped *threads;
     size_t n_threads;
@@ -38,7 +40,11 @@ struct alqi_cli_core {
  * has been said, and the process runs on. */
 bool alqi_cli_core_take(const char *verb, pid_t pid, bool (*still)(void *arg),
                         void *arg, struct alqi_cli_core *core);
+/* A process that stands at its end has been left before. */
 void alqi_cli_core_drop(struct alqi_cli_core *core);
+
+/* Ends the copy, if there is one. */
+void alqi_cli_core_kill(struct alqi_cli_core *core);
 
 /* Reads the memory: the bytes from `from` on that are there, up to n_bytes. */
 size_t alqi_cli_core_read(const struct alqi_cli_core *core, uintptr_t from,

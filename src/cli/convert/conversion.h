@@ -41,6 +41,8 @@ struct alqi_cli_conversion {
     struct alqi_base_map sizes;
     /* set before the first step (lying.c) */
     bool keeps_sizes;
+    /* classes of blocks, to be written at the end; the caller's; NULL: none */
+    const struct alqi_cli_reaches *reaches;
     /* bits of a rate -> its index in the trace */
     struct alqi_base_map rates;
     /* index last announced in the trace, or ALQI_CLI_NO_THREAD */
@@ -76,6 +78,10 @@ struct alqi_cli_conversion {
 /* ---- records.c ------------------------------------------------------------
  */
 
+/* The writer of side records at a time of the recording. */
+struct alqi_side_writer
+alqi_cli_conversion_side(struct alqi_cli_conversion *conversion,
+                         uint64_t time_ns);
 /* A time of the recording as microseconds of the trace, rounded down. */
 uint64_t alqi_cli_conversion_time_us(struct alqi_cli_conversion *conversion,
                                      uint64_t mono_ns);
@@ -113,6 +119,10 @@ alqi_cli_conversion_cmdline(struct alqi_cli_conversion *conversion);
 enum alq_status
 alqi_cli_conversion_symbols(struct alqi_cli_conversion *conversion,
                             uint64_t time_ns);
+/* The classes of blocks that are alive (reach.c). */
+enum alq_status
+alqi_cli_conversion_reach(struct alqi_cli_conversion *conversion,
+                          uint64_t time_ns);
 /* The last record: how the process ended, and what the recorder dropped. */
 enum alq_status
 alqi_cli_conversion_ended(struct alqi_cli_conversion *conversion,

@@ -302,6 +302,8 @@ alqi_cli_conversion_end(struct alqi_cli_conversion *c, const char *ended)
         status = alqi_cli_exact_end(c, c->last_event_ns);
     if (status == ALQ_OK) /* names are asked for when their packet is closed */
         status = alqi_ctf_writer_flush(c->writer);
+    if (status == ALQ_OK && c->reaches != NULL)
+        status = alqi_cli_conversion_reach(c, c->last_event_ns);
     if (status == ALQ_OK)
         status = alqi_cli_conversion_symbols(c, c->last_event_ns);
     return status == ALQ_OK ? alqi_cli_conversion_ended(c, c->last_event_ns,
@@ -407,9 +409,9 @@ alqi_cli_conversion_open(const struct alqi_cli_recording *recording,
 
 enum alq_status
 alqi_cli_convert(const struct alqi_cli_recording *recording, const char *ended,
-                 uint64_t time_step_us, struct alqi_symbol_table *symbols,
-                 alqi_ctf_packet_fn *packet, void *packet_arg,
-                 struct alqi_cli_convert_result *result)
+                 uint64_t time_step_us, const struct alqi_cli_reaches *reaches,
+                 struct alqi_symbol_table *symbols, alqi_ctf_packet_fn *packet,
+                 void *packet_arg, struct alqi_cli_convert_result *result)
 {
     struct alqi_cli_conversion *c;
     bool is_more;
@@ -419,6 +421,7 @@ alqi_cli_convert(const struct alqi_cli_recording *recording, const char *ended,
 
     if (status != ALQ_OK)
         return status;
+    c->reaches = reaches;
     status = alqi_cli_conversion_step(c, UINT64_MAX, &is_more);
     if (status == ALQ_OK)
         status = alqi_cli_conversion_end(c, ended);

@@ -13,6 +13,8 @@
 #include "stack/symbol.h"
 #include "wire/ctf.h"
 
+struct alqi_cli_reaches; /* reach.h */
+
 /* Counts of a conversion; they grow with each step. */
 struct alqi_cli_convert_result {
     /* allocations written */
@@ -34,12 +36,14 @@ struct alqi_cli_convert_result {
 /* Converts the recording at once.
  * ended is the word for the end record: exit, killed or running. Times are
  * rounded down to multiples of time_step_us since the start; 0 and 1 leave
- * them as they are.
+ * them as they are. reaches: what is known of blocks that were never freed;
+ * NULL: nothing.
  *
  * Errors   ALQ_EIO     packet() refused
  *          ALQ_ENOMEM */
 enum alq_status alqi_cli_convert(const struct alqi_cli_recording *recording,
                                  const char *ended, uint64_t time_step_us,
+                                 const struct alqi_cli_reaches *reaches,
                                  struct alqi_symbol_table *symbols,
                                  alqi_ctf_packet_fn *packet, void *packet_arg,
                                  struct alqi_cli_convert_result *result);

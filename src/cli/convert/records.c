@@ -39,9 +39,8 @@ alqi_cli_conversion_time_us(struct alqi_cli_conversion *c, uint64_t mono_ns)
     return c->last_us;
 }
 
-/* The writer of side records at a time of the recording. */
-static struct alqi_side_writer
-side_at(struct alqi_cli_conversion *c, uint64_t time_ns)
+struct alqi_side_writer
+alqi_cli_conversion_side(struct alqi_cli_conversion *c, uint64_t time_ns)
 {
     return (struct alqi_side_writer){c->writer, &c->n_texts,
                                      alqi_cli_conversion_time_us(c, time_ns)};
@@ -51,7 +50,7 @@ enum alq_status
 alqi_cli_conversion_thread(struct alqi_cli_conversion *c, uint32_t index,
                            uint32_t tid, const char *name, uint64_t time_ns)
 {
-    struct alqi_side_writer side = side_at(c, time_ns);
+    struct alqi_side_writer side = alqi_cli_conversion_side(c, time_ns);
 
     return alqi_side_write_thread(&side, index, tid, ALQI_SIDE_NO_PROCESS,
                                   name);
@@ -61,7 +60,7 @@ enum alq_status
 alqi_cli_conversion_rss(struct alqi_cli_conversion *c, uint64_t bytes,
                         uint64_t time_ns)
 {
-    struct alqi_side_writer side = side_at(c, time_ns);
+    struct alqi_side_writer side = alqi_cli_conversion_side(c, time_ns);
     char text[ALQI_SIDE_LINE_BYTES];
     struct alqi_side_line line = ALQI_SIDE_LINE_IN(text);
 
@@ -76,7 +75,7 @@ enum alq_status
 alqi_cli_conversion_mark(struct alqi_cli_conversion *c, const char *name,
                          uint64_t time_ns)
 {
-    struct alqi_side_writer side = side_at(c, time_ns);
+    struct alqi_side_writer side = alqi_cli_conversion_side(c, time_ns);
 
     if (side.time_us < c->mark_us)
         side.time_us = c->mark_us;
@@ -90,7 +89,7 @@ static enum alq_status
 side_module(struct alqi_cli_conversion *c, uint64_t time_ns,
             const struct alqi_cli_module *m)
 {
-    struct alqi_side_writer side = side_at(c, time_ns);
+    struct alqi_side_writer side = alqi_cli_conversion_side(c, time_ns);
     struct alqi_side_module record = {m->id,    m->start,    m->end, m->bias,
                                       m->reuse, m->build_id, m->path};
 
@@ -112,7 +111,7 @@ alqi_cli_conversion_module(struct alqi_cli_conversion *c,
 static enum alq_status
 side_jit(struct alqi_cli_conversion *c, uint64_t time_ns)
 {
-    struct alqi_side_writer side = side_at(c, time_ns);
+    struct alqi_side_writer side = alqi_cli_conversion_side(c, time_ns);
     enum alq_status status = ALQ_OK;
     char text[ALQI_SIDE_LINE_BYTES];
     const char *note;
@@ -134,7 +133,7 @@ side_jit(struct alqi_cli_conversion *c, uint64_t time_ns)
 enum alq_status
 alqi_cli_conversion_symbols(struct alqi_cli_conversion *c, uint64_t time_ns)
 {
-    struct alqi_side_writer side = side_at(c, time_ns);
+    struct alqi_side_writer side = alqi_cli_conversion_side(c, time_ns);
     enum alq_status status = ALQ_OK;
     const struct alqi_cli_module *m;
     const char *note;
@@ -155,7 +154,8 @@ enum alq_status
 alqi_cli_conversion_cmdline(struct alqi_cli_conversion *c)
 {
     const struct alqi_raw_header *h = c->header;
-    struct alqi_side_writer side = side_at(c, h->start_mono_ns);
+    struct alqi_side_writer side =
+        alqi_cli_conversion_side(c, h->start_mono_ns);
     size_t n_bytes = h->n_cmdline_bytes;
 
     return alqi_side_write_cmdline(
@@ -215,7 +215,7 @@ alqi_cli_conversion_ended(struct alqi_cli_conversion *c, uint64_t time_ns,
         {"dropped_marks", atomic_load(&c->header->dropped_marks)},
         {"flags", flags},
     };
-    struct alqi_side_writer side = side_at(c, time_ns);
+    struct alqi_side_writer side = alqi_cli_conversion_side(c, time_ns);
     char text[ALQI_SIDE_LINE_BYTES];
     struct alqi_side_line line = ALQI_SIDE_LINE_IN(text);
 
@@ -235,7 +235,7 @@ static enum alq_status
 mark(struct alqi_cli_conversion *c, uint64_t kind, uint64_t number,
      uint64_t time_ns)
 {
-    struct alqi_side_writer side = side_at(c, time_ns);
+    struct alqi_side_writer side = alqi_cli_conversion_side(c, time_ns);
 
     return alqi_side_write_mark(&side, kind, number);
 }
@@ -257,7 +257,7 @@ static enum alq_status
 rate_index(struct alqi_cli_conversion *c, double rate, uint64_t time_ns,
            uint64_t *index)
 {
-    struct alqi_side_writer side = side_at(c, time_ns);
+    struct alqi_side_writer side = alqi_cli_conversion_side(c, time_ns);
     uint64_t bits;
 
     memcpy(&bits, &rate, sizeof bits);

@@ -122,6 +122,12 @@ totals(const struct alqi_cli_diff *d)
         alqi_cli_json_set(o, alqi_cli_measure_name((enum alqi_cli_measure)m),
                           change);
     }
+    if (d->comparison.has_lost) {
+        json_t *change = json_object();
+
+        put_change(change, d, &d->comparison.lost);
+        alqi_cli_json_set(o, "lost", change);
+    }
     return o;
 }
 

@@ -261,6 +261,11 @@ totals(const struct alqi_cli_diff *d)
         figures(d, c);
         fputc('\n', d->term.out);
     }
+    if (d->comparison.has_lost) {
+        fprintf(d->term.out, "%-*s", LABEL, "lost");
+        figures(d, &d->comparison.lost);
+        fputc('\n', d->term.out);
+    }
     fputc('\n', d->term.out);
 }
 

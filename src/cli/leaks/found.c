@@ -8,17 +8,11 @@
 
 #include "cli/analysis/groups.h"
 #include "cli/tool/cli.h"
+#include "view/index.h"
 
 const char *alqi_cli_leak_class_name(enum alqi_cli_leak_class class)
 {
-    static const char *const names[ALQI_CLI_LEAK_CLASSES] = {
-        [ALQI_CLI_LEAK_LOST] = "lost",
-        [ALQI_CLI_LEAK_INDIRECT] = "indirect",
-        [ALQI_CLI_LEAK_POSSIBLE] = "possible",
-        [ALQI_CLI_LEAK_HELD] = "held",
-    };
-
-    return names[class];
+    return alqi_view_reach_name((enum alqi_view_reach)(class + ALQI_VIEW_LOST));
 }
 
 /* Of a stack without frames everything in the frame is nothing. */

@@ -81,6 +81,7 @@ alqi_cli_leaks_json(struct alqi_cli_leaks_run *r)
     json_t *to = json_object(), *classes = json_object(), *sites = json_array();
 
     alqi_cli_json_count(to, "pid", (uint64_t)r->core.target.pid);
+    alqi_cli_json_set(to, "moment", json_string(alqi_cli_leak_moment(r)));
     alqi_cli_json_set(to, "whole", json_boolean(r->is_whole));
     alqi_cli_json_count(to, "stopped_us", r->core.stopped_ns / 1000);
     alqi_cli_json_count(to, "scanned_bytes", r->scan.memory.n_words * 8);

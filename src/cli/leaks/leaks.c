@@ -43,6 +43,17 @@ const struct alqi_cli_option alqi_cli_leaks_options[] = {
 
 /* ---- the blocks ---------------------------------------------------------- */
 
+/* Stream and number are those that the recording knows it by. */
+static void
+block_take(struct alqi_cli_leaks_run *r, const struct alqi_cli_lying *lying,
+           uint32_t stream, uint64_t number)
+{
+    alqi_cli_leak_table_add(&r->scan.table, lying->address, lying->bytes,
+                            lying->id);
+    if (r->reaches != NULL)
+        alqi_cli_reaches_add(r->reaches, lying->address, stream, number);
+}
+
 /* A block that is in the recording twice, by address and by sample, is one. */
 static void
 blocks_take(struct alqi_cli_leaks_run *r,
@@ -52,15 +63,13 @@ blocks_take(struct alqi_cli_leaks_run *r,
     size_t at = 0;
 
     while (alqi_cli_conversion_lies_next(conversion, &at, &lying))
-        alqi_cli_leak_table_add(&r->scan.table, lying.address, lying.bytes,
-                                lying.id);
+        block_take(r, &lying, ALQI_CLI_REACHED_EXACT, lying.id);
     for (size_t i = 0; i < r->core.n_blocks; i++) {
         const struct alqi_copy_block *b = &r->core.blocks[i];
 
         if (alqi_cli_conversion_lies(conversion, b->address, b->stream,
                                      b->ordinal, &lying))
-            alqi_cli_leak_table_add(&r->scan.table, lying.address, lying.bytes,
-                                    lying.id);
+            block_take(r, &lying, b->stream, b->ordinal);
     }
 }
 
@@ -104,6 +113,22 @@ trace_write(struct alqi_cli_leaks_run *r,
            alqi_cli_refuse("leaks: cannot write the trace: %s", why);
 }
 
+/* Classes are numbered alike in both. */
+static void
+reaches_fill(struct alqi_cli_leaks_run *r)
+{
+    uint32_t block;
+
+    for (size_t i = 0; r->reaches != NULL && i < r->reaches->n; i++) {
+        struct alqi_cli_reached *b = &r->reaches->at[i];
+
+        if (alqi_cli_leak_table_find(&r->scan.table, b->address, &block) &&
+            r->scan.table.blocks[block].start == b->address)
+            b->reach = (enum alqi_view_reach)(r->scan.graph.classes[block] +
+                                              ALQI_VIEW_LOST);
+    }
+}
+
 /* ---- the run ------------------------------------------------------------- */
 
 /* Of the trace in fd, which is taken. */
@@ -124,6 +149,7 @@ trace_look(struct alqi_cli_leaks_run *r, int fd)
     since_us = alqi_cli_mono_us();
     alqi_cli_leak_scan_run(&r->scan, &r->core, r->path, r->is_whole);
     r->scan_us = alqi_cli_mono_us() - since_us;
+    reaches_fill(r);
     alqi_cli_leak_found_sum(&r->found, &r->scan);
     r->places = alqi_cli_leak_places_open(&r->core);
     alqi_cli_term_start(&r->term, 0, !r->is_json && !r->has_no_pager);
@@ -165,25 +191,56 @@ recording_look(struct alqi_cli_leaks_run *r)
     return fd >= 0 ? trace_look(r, fd) : ALQI_CLI_UNREADABLE;
 }
 
+/* At the end there is more of the recording; what the copy told is of before,
+ * and what has been freed since is not in the trace any more. */
+static bool
+end_take(struct alqi_cli_leaks_run *r)
+{
+    if (r->watch == NULL || !alqi_cli_end_reach(&r->core, r->watch))
+        return true;
+    alqi_cli_recording_drop(r->recording);
+    r->reaches->is_end = true;
+    return still(r);
+}
+
+static int
+leaks_run(struct alqi_cli_leaks_run *r, int argc, char **argv)
+{
+    int first, rc = alqi_cli_parse("leaks", argc, argv, r, &first);
+
+    if (rc >= 0)
+        return rc;
+    if (r->pid == 0 || first < argc)
+        return alqi_cli_usage("leaks", "leaks: of which process? Give -p PID");
+    rc = alqi_cli_recorded("leaks", r->pid, r->path, sizeof r->path);
+    if (rc >= 0)
+        return rc;
+    rc = ALQI_CLI_FINDING;
+    if (alqi_cli_core_take("leaks", r->pid, still, r, &r->core)) {
+        if (end_take(r))
+            rc = recording_look(r);
+        alqi_cli_leak_scan_free(&r->scan);
+        alqi_cli_end_leave(&r->core);
+        alqi_cli_core_drop(&r->core);
+    }
+    alqi_cli_recording_drop(r->recording);
+    return rc;
+}
+
 int
 alqi_cli_leaks(int argc, char **argv)
 {
     struct alqi_cli_leaks_run r = {.top = TOP_DEFAULT};
-    int first, rc = alqi_cli_parse("leaks", argc, argv, &r, &first);
 
-    if (rc >= 0)
-        return rc;
-    if (r.pid == 0 || first < argc)
-        return alqi_cli_usage("leaks", "leaks: of which process? Give -p PID");
-    rc = alqi_cli_recorded("leaks", r.pid, r.path, sizeof r.path);
-    if (rc >= 0)
-        return rc;
-    rc = ALQI_CLI_FINDING;
-    if (alqi_cli_core_take("leaks", r.pid, still, &r, &r.core)) {
-        rc = recording_look(&r);
-        alqi_cli_leak_scan_free(&r.scan);
-        alqi_cli_core_drop(&r.core);
-    }
-    alqi_cli_recording_drop(r.recording);
-    return rc;
+    return leaks_run(&r, argc, argv);
+}
+
+int
+alqi_cli_leaks_at_end(int argc, char **argv, struct alqi_cli_reaches *reaches,
+                      const struct alqi_cli_end_watch *watch)
+{
+    struct alqi_cli_leaks_run r = {
+        .top = TOP_DEFAULT, .reaches = reaches, .watch = watch};
+
+    return leaks_run(&r, argc, argv);
 }

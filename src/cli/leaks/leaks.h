@@ -4,6 +4,8 @@
 
 #include <limits.h>
 
+#include "cli/attach/end.h"
+#include "cli/convert/reach.h"
 #include "cli/convert/recording.h"
 #include "cli/leaks/found.h"
 #include "cli/leaks/place.h"
@@ -17,6 +19,9 @@ struct alqi_cli_leaks_run {
 
     char path[PATH_MAX + 64]; /* of the recording */
     struct alqi_cli_recording *recording;
+    struct alqi_cli_reaches *reaches; /* the caller's; NULL: none asked for */
+    /* the caller's; NULL: the process does not wait with its end */
+    const struct alqi_cli_end_watch *watch;
     struct alqi_cli_core core;
     struct alqi_cli_leak_scan scan;
     struct alqi_cli_leak_found found;
@@ -28,6 +33,14 @@ struct alqi_cli_leaks_run {
 
 void alqi_cli_leaks_print(struct alqi_cli_leaks_run *run);
 void alqi_cli_leaks_json(struct alqi_cli_leaks_run *run);
+
+/* When the process was looked at: "now", "exit" (its handlers have run) or
+ * "end". */
+static inline const char *
+alqi_cli_leak_moment(const struct alqi_cli_leaks_run *run)
+{
+    return run->core.is_end ? "end" : run->watch != NULL ? "exit" : "now";
+}
 
 /* A way from a root to a block: who leads to it, the root first. */
 enum { ALQI_CLI_LEAK_STEPS = 12 };

@@ -2,6 +2,7 @@
  * to its largest block */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/analysis/errors.h"
 #include "cli/leaks/leaks.h"
@@ -204,11 +205,16 @@ limits_say(const struct alqi_cli_leaks_run *r)
 void
 alqi_cli_leaks_print(struct alqi_cli_leaks_run *r)
 {
-    double ms = (double)r->core.stopped_ns / 1e6;
+    char when[80];
 
-    fprintf(r->term.out,
-            "process %d, copied in %.1f ms, %s looked through in %s; %s\n\n",
-            (int)r->core.target.pid, ms,
+    snprintf(when, sizeof when, "copied in %.1f ms",
+             (double)r->core.stopped_ns / 1e6);
+    if (r->core.is_end)
+        strcpy(when, "at its end");
+    else if (r->watch != NULL)
+        strcpy(when, "when exit handlers had run (libraries may free more)");
+    fprintf(r->term.out, "process %d, %s, %s looked through in %s; %s\n\n",
+            (int)r->core.target.pid, when,
             alqi_cli_text_bytes((double)r->scan.memory.n_words * 8).text,
             alqi_cli_text_duration((double)r->scan_us).text,
             r->is_whole     ? "every block is recorded"

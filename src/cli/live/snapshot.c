@@ -113,8 +113,8 @@ trace_write(const struct alqi_cli_recording *r, FILE *file,
     enum alq_status status = ALQ_ENOMEM;
 
     if (symbols != NULL)
-        status = alqi_cli_convert(r, alqi_cli_recording_ended(r), 0, symbols,
-                                  alqi_cli_trace_put, &out, result);
+        status = alqi_cli_convert(r, alqi_cli_recording_ended(r), 0, NULL,
+                                  symbols, alqi_cli_trace_put, &out, result);
     alqi_symbol_table_drop(symbols);
     return is_written(&out, status);
 }

@@ -24,6 +24,7 @@
 #include "cli/merge/join_part.h"
 #include "cli/read/notes.h"
 #include "cli/read/ending.h"
+#include "wire/reach.h"
 #include "wire/side.h"
 #include "wire/side_write.h"
 #include "wire/ctf_verbatim.h"
@@ -362,6 +363,34 @@ take_end(struct alqi_cli_join_part *p, uint64_t us, const char *line)
     forward(p, us, line);
 }
 
+/* The classes of blocks under their new numbers; no more than the trace has
+ * allocated (p->n_reached). */
+static void
+take_reach(struct alqi_cli_join_part *p, uint64_t us, const char *line)
+{
+    struct alqi_side_reach_runs *runs = alqi_cli_realloc(NULL, 1, sizeof *runs);
+    struct alqi_side_reach *out = alqi_cli_zeros(1, sizeof *out);
+    struct alqi_side_writer side = side_at(p, us);
+    char class[32] = "";
+    uint64_t first, n, new;
+    bool is_well = alqi_side_reach_open(runs, line);
+
+    alqi_side_get(line, "class", class, sizeof class);
+    out->class = class;
+    while (is_well && alqi_side_reach_next(runs, &first, &n)) {
+        is_well = n <= p->n_allocs - p->n_reached;
+        for (uint64_t i = 0; is_well && i < n; i++, p->n_reached++)
+            if (alqi_base_map_get(&p->ids, first + i, &new))
+                note_status(p, alqi_side_reach_put(out, &side, new));
+            else
+                p->whole->result->n_strange++;
+    }
+    p->whole->result->n_strange += !is_well || *runs->at != '\0';
+    note_status(p, alqi_side_reach_end(out, &side));
+    free(runs);
+    free(out);
+}
+
 /* Takes a text line by its first word. Lines about modules go into the
  * recoding, which writes its own; words that mean nothing here are
  * forwarded. */
@@ -384,6 +413,8 @@ take_line(struct alqi_cli_join_part *p, uint64_t us, const char *line)
         take_end(p, us, line);
     else if (strcmp(word, "process") == 0)
         take_process(p, us, line);
+    else if (strcmp(word, "reach") == 0 && has(line, "ids"))
+        take_reach(p, us, line);
     else
         forward(p, us, line);
     recode_lines(p, us);
@@ -498,6 +529,7 @@ take_alloc(struct alqi_cli_join_part *p, struct alqi_cli_join_lane *lane,
     if (!is_well(p))
         return;
     p->whole->result->n_allocs++;
+    p->n_allocs++;
     need(p, alqi_base_map_put(&p->ids, e->id, new));
     if (alqi_base_map_take(&p->early, e->id, &us)) {
         alqi_base_map_take(&p->ids, e->id, &new);

@@ -88,6 +88,9 @@ struct alqi_cli_join_part {
     uint32_t n_rates;
     /* new index of its process, if it has only one */
     uint64_t process;
+    /* blocks of the old trace that were taken over, and those that its records
+     * have classed */
+    uint64_t n_allocs, n_reached;
     /* processes that a merged trace names, and end records seen */
     uint64_t n_announced, n_ended;
     /* the old trace was itself merged from several */

@@ -27,7 +27,8 @@ convert(const char *path, const struct alqi_cli_recording *recording, FILE *out)
 
     if (symbols != NULL)
         st = alqi_cli_convert(recording, alqi_cli_recording_ended(recording), 0,
-                              symbols, alqi_cli_trace_put, &trace, &result);
+                              NULL, symbols, alqi_cli_trace_put, &trace,
+                              &result);
     alqi_symbol_table_drop(symbols);
     why = alqi_cli_trace_failure(&trace, st);
     if (why != NULL)

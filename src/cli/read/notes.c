@@ -309,6 +309,13 @@ take_end(struct alqi_cli_notes *notes, const char *line)
         process != NULL ? ended_of(notes, notes->ended, ended) : ended;
 }
 
+/* Whoever knows the blocks takes it. */
+static void
+take_reach(struct alqi_cli_notes *notes, const char *line)
+{
+    notes->reach = line;
+}
+
 /* Joins the words arg0, arg1 and so on by blanks, cut at VALUE_MAX. */
 static void
 take_cmdline(struct alqi_cli_notes *notes, const char *line)
@@ -365,7 +372,7 @@ take_text(struct alqi_cli_notes *notes, const char *line)
                  {"rate", take_rate},       {"rss", take_rss},
                  {"mark", take_mark},       {"end", take_end},
                  {"cmdline", take_cmdline}, {"process", take_process},
-                 {"gone", take_gone}};
+                 {"gone", take_gone},       {"reach", take_reach}};
     size_t n = strcspn(line, " ");
 
     for (size_t i = 0; i < ALQI_COUNT_OF(kinds); i++)
@@ -392,6 +399,7 @@ alqi_cli_notes_take(struct alqi_cli_notes *notes,
 {
     uint64_t kind = location->code & ALQI_SIDE_KIND_MASK;
 
+    notes->reach = NULL;
     if (!alqi_side_is(location->code))
         return false;
     notes->has_any = true;

@@ -130,6 +130,9 @@ struct alqi_cli_notes {
      * that lack a name are damage */
     uint64_t n_marks, n_nameless_marks;
     uint32_t mark;
+    /* the line of the record that was taken last, if it tells classes of blocks
+     * (wire/reach.h); else NULL */
+    const char *reach;
     /* the reader resets it after the allocation */
     bool has_moved;
     bool has_thread;

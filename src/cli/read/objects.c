@@ -277,6 +277,7 @@ read_object(const struct alqi_cli_objects *o, uint64_t id,
     life->epoch = object->epoch;
     life->rate = object->rate;
     life->thread = object->thread;
+    life->reach = object->reach;
 }
 
 void

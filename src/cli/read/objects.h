@@ -11,7 +11,7 @@
 
 #include "base/map.h"
 
-enum { ALQI_CLI_EPOCH_BITS = 31 };
+enum { ALQI_CLI_EPOCH_BITS = 28 };
 
 /* A block as it is kept: 28 bytes, so a row packs well. */
 struct alqi_cli_object {
@@ -27,6 +27,8 @@ struct alqi_cli_object {
     uint32_t epoch : ALQI_CLI_EPOCH_BITS;
     /* it has left the minor heap */
     uint32_t is_promoted : 1;
+    /* enum alqi_view_reach */
+    uint32_t reach : 3;
     /* number of the rate that sampled it */
     uint16_t rate;
     /* of its birth; the domain where threads are not known */
@@ -42,6 +44,7 @@ struct alqi_cli_life {
     uint32_t epoch;
     uint16_t rate;
     uint16_t thread;
+    uint8_t reach;
 };
 
 enum { ALQI_CLI_ROW = 64, ALQI_CLI_YOUNG_ROWS = 64 };

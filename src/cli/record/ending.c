@@ -9,11 +9,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cli/attach/end.h"
 #include "cli/tool/cli.h"
 
 /* Where it goes: the file, made anew for each process, or standard error. */
@@ -34,7 +37,9 @@ output_open(const struct alqi_cli_record_run *run)
 
 /* Prints there what would go to standard output. */
 static void
-leaks_say(const struct alqi_cli_record_run *run, uint32_t pid)
+leaks_say(const struct alqi_cli_record_run *run, uint32_t pid,
+          struct alqi_cli_reaches *found,
+          const struct alqi_cli_end_watch *watch)
 {
     char number[16];
     char *argv[] = {(char *)"leaks",
@@ -49,7 +54,8 @@ leaks_say(const struct alqi_cli_record_run *run, uint32_t pid)
     fflush(stdout);
     own = dup(STDOUT_FILENO);
     if (output >= 0 && dup2(output, STDOUT_FILENO) >= 0) {
-        (void)alqi_cli_leaks(argv[4] != NULL ? 5 : 4, argv);
+        (void)alqi_cli_leaks_at_end(argv[4] != NULL ? 5 : 4, argv, found,
+                                    watch);
         fflush(stdout);
     }
     if (output >= 0)
@@ -60,9 +66,48 @@ leaks_say(const struct alqi_cli_record_run *run, uint32_t pid)
     }
 }
 
+/* A process that is let go to its end. */
+struct going {
+    const struct alqi_cli_record_run *run;
+    struct alqi_raw_header *header;
+};
+
+static void
+process_go(void *arg)
+{
+    struct going *g = arg;
+
+    atomic_store(&g->header->ending, ALQI_RAW_ENDING_LOOKED);
+}
+
+/* Another one says that it waits. */
+static bool
+is_wanted(void *arg)
+{
+    const struct going *g = arg;
+    struct pollfd pipe = {.fd = g->run->limits.pipe, .events = POLLIN};
+
+    return poll(&pipe, 1, 0) > 0;
+}
+
+/* Of the process that has the recording. */
+static void
+process_look(struct alqi_cli_record_run *run, struct alqi_raw_header *h)
+{
+    struct going going = {run, h};
+    const struct alqi_cli_end_watch watch = {process_go, is_wanted, &going};
+    struct alqi_cli_reaches *found;
+
+    run->reaches = alqi_cli_realloc(run->reaches, run->n_reaches + 1,
+                                    sizeof *run->reaches);
+    found = &run->reaches[run->n_reaches++];
+    *found =
+        (struct alqi_cli_reaches){.pid = h->pid, .start_ns = h->start_mono_ns};
+    leaks_say(run, h->pid, found, &watch);
+}
+
 void
-alqi_cli_record_ending_look(const struct alqi_cli_record_run *run,
-                            const char *path)
+alqi_cli_record_ending_look(struct alqi_cli_record_run *run, const char *path)
 {
     struct alqi_raw_header *h;
     int fd = run->is_leaks ? open(path, O_RDWR | O_CLOEXEC) : -1;
@@ -74,8 +119,29 @@ alqi_cli_record_ending_look(const struct alqi_cli_record_run *run,
     if (h == MAP_FAILED)
         return;
     if (atomic_load(&h->ending) == ALQI_RAW_ENDING_WAITS) {
-        leaks_say(run, h->pid);
+        process_look(run, h);
         atomic_store(&h->ending, ALQI_RAW_ENDING_LOOKED);
     }
     munmap(h, sizeof *h);
+}
+
+const struct alqi_cli_reaches *
+alqi_cli_record_ending_found(const struct alqi_cli_record_run *run,
+                             const struct alqi_raw_header *h)
+{
+    for (size_t i = 0; i < run->n_reaches; i++)
+        if (run->reaches[i].pid == h->pid &&
+            run->reaches[i].start_ns == h->start_mono_ns)
+            return &run->reaches[i];
+    return NULL;
+}
+
+void
+alqi_cli_record_ending_free(struct alqi_cli_record_run *run)
+{
+    for (size_t i = 0; i < run->n_reaches; i++)
+        alqi_cli_reaches_free(&run->reaches[i]);
+    free(run->reaches);
+    run->reaches = NULL;
+    run->n_reaches = 0;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/convert/reach.h"
 #include "stack/symbol.h"
 #include "wire/raw.h"
 
@@ -84,6 +85,9 @@ struct alqi_cli_record_run {
     bool is_leaks;
     /* where what it leaves goes as JSON; NULL: to standard error, as text */
     const char *leaks_output;
+    /* what was found, by recording; owned */
+    struct alqi_cli_reaches *reaches;
+    size_t n_reaches;
     /* --exact: every block is recorded */
     bool is_exact;
     /* --max-memory was given */

@@ -31,6 +31,7 @@
 #include "cli/tool/output.h"
 #include "cli/tool/pack.h"
 #include "cli/tool/proc.h"
+#include "cli/record/ending.h"
 #include "cli/record/limit.h"
 #include "cli/record/name.h"
 #include "cli/record/traces.h"
@@ -370,7 +371,8 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
     }
     status =
         alqi_cli_convert(recording, ended_word(r, h), (uint64_t)r->time_step_us,
-                         r->symbols, alqi_cli_trace_put, &out, &result);
+                         alqi_cli_record_ending_found(r, h), r->symbols,
+                         alqi_cli_trace_put, &out, &result);
     is_wanted = status != ALQ_OK ||
                 (!is_all_dropped(r, h, &result) &&
                  !(result.n_allocs == 0 && !image.is_main &&
@@ -614,6 +616,7 @@ alqi_cli_record_traces(struct alqi_cli_record_run *r)
     each_visit(r, HEAP_SUFFIX, heap_visit);
     each_visit(r, ALQI_RAW_SAID_SUFFIX, said_visit);
     alqi_symbol_table_drop(r->symbols);
+    alqi_cli_record_ending_free(r);
     alqi_cli_record_limit_close(r);
     if (r->n_empty > 0)
         alqi_cli_say("%u more trace%s without a %s", r->n_empty,

@@ -47,6 +47,14 @@ static const char *const measure_keys[ALQI_CLI_N_MEASURES][SUM_KEYS] = {
     [ALQI_CLI_TEMPORARY] = KEYS_OF("temporary"),
 };
 
+static const char *const reach_keys[ALQI_VIEW_REACHES][SUM_KEYS] = {
+    [ALQI_VIEW_UNTOLD] = KEYS_OF("unknown"),
+    [ALQI_VIEW_LOST] = KEYS_OF("lost"),
+    [ALQI_VIEW_INDIRECT] = KEYS_OF("indirect"),
+    [ALQI_VIEW_POSSIBLE] = KEYS_OF("possible"),
+    [ALQI_VIEW_HELD] = KEYS_OF("held"),
+};
+
 static const char *const mapped_keys[ALQI_CLI_N_MEASURES][SUM_KEYS] = {
     [ALQI_CLI_ALLOCATED] = KEYS_OF("mapped_allocated"),
     [ALQI_CLI_LIVE] = KEYS_OF("mapped_live"),
@@ -113,6 +121,15 @@ put_sums(json_t *object, const struct alqi_cli_estimator *e,
 {
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
         put_sum(object, measure_keys[m], e, &sums[m]);
+}
+
+/* The same for each class of what was never freed. */
+static void
+put_reach(json_t *object, const struct alqi_cli_estimator *e,
+          const struct alqi_cli_sum *sums)
+{
+    for (int i = 0; i < ALQI_VIEW_REACHES; i++)
+        put_sum(object, reach_keys[i], e, &sums[i]);
 }
 
 /* A name of the analysis, which is clean. */
@@ -289,6 +306,9 @@ site_head(struct alqi_cli_report *r, const struct alqi_cli_group *g)
     put_moves(o, &r->analysis.estimator, &g->moves);
     if (r->leaks.x != NULL)
         put_growth(o, &r->leaks.growth[g - r->groups.groups]);
+    if (r->leaks.reach != NULL)
+        put_reach(o, &r->analysis.estimator,
+                  r->leaks.reach[g - r->groups.groups]);
     return o;
 }
 
@@ -677,6 +697,11 @@ alqi_cli_report_json(struct alqi_cli_report *r)
     put_run(o, r);
     put_sums(o, &a->estimator, a->totals);
     put_sum(o, leaked, &a->estimator, &a->totals[ALQI_CLI_LIVE]);
+    if (a->has_reach && a->options.thread == NULL)
+        put_reach(o, &a->estimator,
+                  r->leaks.reach != NULL ? r->leaks.by_reach : a->by_reach);
+    if (a->has_reach)
+        alqi_cli_json_set(o, "reach_is_early", json_boolean(a->is_reach_early));
     alqi_cli_json_count(o, "peak_time_us", alqi_cli_peak_us(a));
     alqi_cli_json_count(o, "peak_last_time_us", alqi_cli_peak_last_us(a));
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)

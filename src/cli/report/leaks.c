@@ -1,4 +1,5 @@
-/* leaks.c -- tables of leaks alone: groups of call stacks, and steady growth
+/* leaks.c -- tables of leaks alone: what leads to them, groups of call stacks,
+ * and steady growth
  *
  * What is behind figures and choices is told in doc/design/analysis.md. */
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 #include "cli/analysis/errors.h"
 #include "cli/report/draw.h"
 #include "cli/report/report.h"
+#include "cli/tool/cli.h"
 #include "cli/tool/text.h"
 
 /* Columns: of a growth with its error, and of one without; of bytes, errors,
@@ -20,6 +22,141 @@ enum {
     STACKS = 7,
     NAME_BYTES = 512
 };
+
+/* ---- what leads to them -------------------------------------------------- */
+
+static const char *const meanings[ALQI_VIEW_REACHES] = {
+    [ALQI_VIEW_LOST] = "no pointer leads to them",
+    [ALQI_VIEW_INDIRECT] = "only lost blocks lead to them",
+    [ALQI_VIEW_POSSIBLE] = "pointers into a block, or from old memory",
+    [ALQI_VIEW_HELD] = "variables, stacks or registers lead to them",
+    [ALQI_VIEW_UNTOLD] = "they were not looked at",
+};
+
+/* In which the classes are shown. */
+static const enum alqi_view_reach shown[ALQI_VIEW_REACHES] = {
+    ALQI_VIEW_LOST, ALQI_VIEW_INDIRECT, ALQI_VIEW_POSSIBLE, ALQI_VIEW_HELD,
+    ALQI_VIEW_UNTOLD};
+
+/* Bytes, their error, and blocks; returns the columns. */
+static int
+reach_figures(const struct alqi_cli_report *r, const struct alqi_cli_sum *sum)
+{
+    const struct alqi_cli_term *term = &r->term;
+    bool is_sampled = alqi_cli_is_sampled(&r->analysis.estimator);
+
+    alqi_cli_draw_right(term, alqi_cli_text_bytes(sum->bytes).text, AT_END);
+    if (is_sampled)
+        alqi_cli_draw_right(
+            term, alqi_cli_error_percent(&r->analysis.estimator, sum).text,
+            ERROR);
+    alqi_cli_draw_right(term, alqi_cli_text_count(sum->objects).text, AT_END);
+    fputs("  ", term->out);
+    return 2 * AT_END + (is_sampled ? ERROR : 0) + 2;
+}
+
+/* Heads of what reach_figures() fills. */
+static void
+reach_head(const struct alqi_cli_report *r, const char *last)
+{
+    const struct alqi_cli_term *term = &r->term;
+
+    fputs(alqi_cli_style(term, ALQI_CLI_DIM), term->out);
+    alqi_cli_draw_right(term, "bytes", AT_END);
+    if (alqi_cli_is_sampled(&r->analysis.estimator))
+        alqi_cli_draw_right(term, "±", ERROR);
+    alqi_cli_draw_right(term, "blocks", AT_END);
+    fprintf(term->out, "  %s%s\n", last, alqi_cli_style(term, ALQI_CLI_PLAIN));
+}
+
+/* What is compared when groups of one class are sorted. */
+struct of_class {
+    const struct alqi_cli_leaks *leaks;
+    enum alqi_view_reach reach;
+};
+
+static int
+compare_reach(const void *left, const void *right, void *arg)
+{
+    const struct of_class *of = arg;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    double x = of->leaks->reach[a][of->reach].bytes,
+           y = of->leaks->reach[b][of->reach].bytes;
+
+    if (x != y)
+        return x > y ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+/* The sites of one class, the largest first. */
+static void
+reach_sites(struct alqi_cli_report *r, enum alqi_view_reach reach)
+{
+    const struct alqi_cli_term *term = &r->term;
+    struct of_class of = {&r->leaks, reach};
+    uint32_t *groups = alqi_cli_zeros(r->groups.n_groups, sizeof *groups);
+    uint32_t n = 0, i;
+
+    for (i = 0; i < r->groups.n_groups; i++)
+        if (r->leaks.reach[i][reach].n_blocks > 0)
+            groups[n++] = i;
+    qsort_r(groups, n, sizeof *groups, compare_reach, &of);
+    fprintf(term->out, "%sNEVER FREED, %s%s by %s\n",
+            alqi_cli_style(term, ALQI_CLI_BOLD),
+            reach == ALQI_VIEW_LOST       ? "LOST"
+            : reach == ALQI_VIEW_INDIRECT ? "INDIRECT"
+                                          : "POSSIBLE",
+            alqi_cli_style(term, ALQI_CLI_PLAIN),
+            alqi_cli_grouping_name(r->grouping));
+    reach_head(r, "site");
+    for (i = 0; i < n && (r->top == 0 || i < r->top); i++) {
+        int used = reach_figures(r, &r->leaks.reach[groups[i]][reach]);
+
+        alqi_cli_report_site(r, &r->groups.groups[groups[i]],
+                             term->width - used);
+    }
+    if (i < n)
+        fprintf(term->out, "   %u more (--top=0 shows all)\n", n - i);
+    fputc('\n', term->out);
+    free(groups);
+}
+
+/* Sites of what is held are those of the table above, mostly. */
+void
+alqi_cli_report_reach(struct alqi_cli_report *r)
+{
+    const struct alqi_cli_estimator *e = &r->analysis.estimator;
+    const struct alqi_cli_term *term = &r->term;
+
+    if (r->leaks.reach == NULL)
+        return;
+    fprintf(term->out, "%sNEVER FREED%s by what led to it %s\n",
+            alqi_cli_style(term, ALQI_CLI_BOLD),
+            alqi_cli_style(term, ALQI_CLI_PLAIN),
+            r->analysis.is_reach_early
+                ? "when exit handlers had run; libraries may free more"
+                : "at the end");
+    reach_head(r, "");
+    for (int i = 0; i < ALQI_VIEW_REACHES; i++) {
+        const struct alqi_cli_sum *sum = &r->leaks.by_reach[shown[i]];
+
+        if (shown[i] == ALQI_VIEW_UNTOLD && sum->n_blocks == 0)
+            continue;
+        reach_figures(r, sum);
+        fprintf(term->out, "%s%-8s%s  %s", alqi_cli_style(term, ALQI_CLI_BOLD),
+                alqi_view_reach_name(shown[i]),
+                alqi_cli_style(term, ALQI_CLI_PLAIN), meanings[shown[i]]);
+        if (sum->n_blocks == 0 && alqi_cli_is_sampled(e))
+            fprintf(
+                term->out, "; at most %s",
+                alqi_cli_text_bytes(alqi_cli_bytes_interval(e, sum).high).text);
+        fputc('\n', term->out);
+    }
+    fputc('\n', term->out);
+    for (int i = 0; shown[i] != ALQI_VIEW_HELD; i++)
+        if (r->leaks.by_reach[shown[i]].n_blocks > 0)
+            reach_sites(r, shown[i]);
+}
 
 /* ---- groups -------------------------------------------------------------- */
 

@@ -132,6 +132,7 @@ show(struct alqi_cli_report *r)
     alqi_cli_report_totals(r);
     alqi_cli_report_table(r);
     if (r->leaks.x != NULL) {
+        alqi_cli_report_reach(r);
         alqi_cli_report_leak_groups(r);
         alqi_cli_report_growth(r);
     }

@@ -57,8 +57,10 @@ void alqi_cli_report_table(struct alqi_cli_report *report);
  * the end of a row. */
 void alqi_cli_report_site(struct alqi_cli_report *report,
                           const struct alqi_cli_group *group, int left);
-/* Leaks by what their call stacks have in common, and the sites that grow
- * steadily, where they were asked for. */
+/* Leaks by what leads to them, where the trace tells; by what their call stacks
+ * have in common, and the sites that grow steadily, where they were asked for.
+ */
+void alqi_cli_report_reach(struct alqi_cli_report *report);
 void alqi_cli_report_leak_groups(struct alqi_cli_report *report);
 void alqi_cli_report_growth(struct alqi_cli_report *report);
 void alqi_cli_report_threads(struct alqi_cli_report *report);

@@ -131,6 +131,13 @@ int alqi_cli_heap(int argc, char **argv);
 int alqi_cli_help(int argc, char **argv);
 int alqi_cli_info(int argc, char **argv);
 int alqi_cli_leaks(int argc, char **argv);
+/* As the verb, of a process that waits with its end (cli/attach/end.h); what it
+ * finds is kept, too (cli/convert/reach.h). */
+struct alqi_cli_reaches;
+struct alqi_cli_end_watch;
+int alqi_cli_leaks_at_end(int argc, char **argv,
+                          struct alqi_cli_reaches *reaches,
+                          const struct alqi_cli_end_watch *watch);
 int alqi_cli_limits(int argc, char **argv);
 int alqi_cli_merge(int argc, char **argv);
 int alqi_cli_push(int argc, char **argv);

@@ -99,6 +99,7 @@ birth(struct model *m, uint64_t us)
     };
     b->process = b->thread % 2;
     b->stays = true;
+    b->reach = (enum alqi_view_reach)model_draw(m, ALQI_VIEW_REACHES);
     event_add(m, 'b', m->n_blocks++, us);
 }
 
@@ -328,7 +329,7 @@ ends_put(struct alqi_view_build *build, const struct model *m)
         uint64_t own = (b->stays ? m->end_us : b->end) - b->born;
 
         if (!b->is_freed)
-            alqi_view_build_left(build, i, own, b->stays, b->at_peak);
+            alqi_view_build_left(build, i, own, b->stays, b->at_peak, b->reach);
         if (b->life != own)
             alqi_view_build_chain(build, i, 1, b->life);
     }
@@ -415,6 +416,8 @@ model_filter_make(struct model *m, struct model_filter *f)
         f->size = range_make(m, 600);
     if (model_draw(m, 5) == 0)
         f->life = range_make(m, m->end_us / 2);
+    if (model_draw(m, 5) == 0)
+        f->reach = 1 + (unsigned)model_draw(m, (1 << ALQI_VIEW_REACHES) - 1);
     for (uint32_t i = 0; i < 3; i++) {
         if (model_draw(m, 12) == 0)
             f->threads[f->n_threads++] = (uint32_t)model_draw(m, 5);
@@ -485,6 +488,20 @@ one_put(struct text *t, const char *key, const char *value)
     t->n += (size_t)snprintf(t->at + t->n, t->capacity - t->n, "%s", value);
 }
 
+static void
+reach_put(struct text *t, unsigned bits)
+{
+    char list[80] = "";
+
+    for (int i = 0; i < ALQI_VIEW_REACHES; i++)
+        if ((bits >> i & 1) != 0)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
+                     list[0] != '\0' ? "," : "",
+                     alqi_view_reach_name((enum alqi_view_reach)i));
+    if (bits != 0)
+        one_put(t, "reach", list);
+}
+
 void
 model_filter_text(const struct model_filter *f, const char *prefix, char *out,
                   size_t capacity)
@@ -507,6 +524,7 @@ model_filter_text(const struct model_filter *f, const char *prefix, char *out,
         one_put(&t, "freed", "never");
     if (f->heap != 7)
         one_put(&t, "heap", heaps[f->heap]);
+    reach_put(&t, f->reach);
     for (uint32_t i = 0; i < f->n_threads; i++) {
         snprintf(number, sizeof number, "%u", f->threads[i]);
         one_put(&t, "thread", number);
@@ -626,6 +644,7 @@ model_passes(const struct model *m, const struct model_filter *f,
     return is_in(&f->alloc, b.born) && is_in(&f->size, b.size) &&
            is_in(&f->life, b.life) && (!f->live_peak || b.at_peak != 0) &&
            (!f->live_end || !b.is_freed) && (!f->never || !b.is_freed) &&
+           (f->reach == 0 || (!b.is_freed && (f->reach >> b.reach & 1) != 0)) &&
            is_listed(f->threads, f->n_threads, b.thread) &&
            is_listed(f->domains, f->n_domains, b.domain);
 }

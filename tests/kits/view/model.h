@@ -32,6 +32,7 @@ struct model_block {
     uint64_t promoted;         /* UINT64_MAX: never */
     bool is_freed, stays;      /* neither: its process ended */
     unsigned colours, at_peak; /* bits; those that count it there */
+    enum alqi_view_reach reach;
     uint64_t size, samples;
     double p;
     uint32_t stack, thread, domain, source, process;
@@ -65,6 +66,7 @@ struct model_filter {
     struct model_range alloc, live, freed, size, life;
     bool live_peak, live_end, never;
     unsigned heap;
+    unsigned reach;    /* bits; 0: any */
     const char *phase; /* NULL: any */
     uint32_t threads[3], n_threads, domains[3], n_domains;
     const char *in[MODEL_WORDS], *notin[MODEL_WORDS], *hide[MODEL_WORDS];

@@ -1,0 +1,57 @@
+/* reach.c -- the classes of blocks that a trace tells  [wire/reach.h]
+ *
+ * They are kept with the objects until the end, when those that are there have
+ * never been freed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/analysis/analysis.h"
+#include "cli/tool/cli.h"
+#include "wire/reach.h"
+
+static enum alqi_view_reach
+reach_named(const char *line)
+{
+    char name[16];
+
+    if (!alqi_side_get(line, "class", name, sizeof name))
+        return ALQI_VIEW_UNTOLD;
+    for (int i = ALQI_VIEW_LOST; i < ALQI_VIEW_REACHES; i++)
+        if (strcmp(name, alqi_view_reach_name((enum alqi_view_reach)i)) == 0)
+            return (enum alqi_view_reach)i;
+    return ALQI_VIEW_UNTOLD; /* of a later version */
+}
+
+/* A first record says when it was looked. No more blocks are told of than were
+ * allocated, so a forged record costs no more than true ones. */
+void
+alqi_cli_reach_take(struct alqi_cli_analysis *a)
+{
+    struct alqi_side_reach_runs *runs;
+    enum alqi_view_reach reach = reach_named(a->notes.reach);
+    bool is_well;
+    char at[16];
+    uint64_t first, n;
+
+    a->has_reach = true;
+    if (alqi_side_get(a->notes.reach, "at", at, sizeof at)) {
+        a->is_reach_early |= strcmp(at, ALQI_SIDE_REACH_END) != 0;
+        return;
+    }
+    runs = alqi_cli_realloc(NULL, 1, sizeof *runs);
+    is_well = alqi_side_reach_open(runs, a->notes.reach);
+    while (is_well && alqi_side_reach_next(runs, &first, &n)) {
+        is_well = n <= a->n_allocs - a->n_reached;
+        for (uint64_t i = 0; is_well && i < n; i++, a->n_reached++) {
+            struct alqi_cli_object *object =
+                alqi_cli_objects_find(&a->objects, first + i);
+
+            if (object != NULL)
+                object->reach = reach;
+            else
+                a->n_strange++;
+        }
+    }
+    a->n_strange += !is_well || *runs->at != '\0';
+    free(runs);
+}

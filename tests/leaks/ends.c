@@ -1,0 +1,89 @@
+/* ends.c -- a program that ends in each way
+ *
+ * ends HOW [THREADS]: it holds one block of 1000 bytes and loses one of 2000;
+ * its library frees one of 3000 in a destructor (late.c), which only exit
+ * runs. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline))
+
+extern void *late_block;
+extern const char *late_how;
+
+void *volatile ends_held;
+static volatile uintptr_t hidden;
+static pthread_barrier_t barrier;
+
+static NOINLINE void
+lose(void)
+{
+    hidden = ~(uintptr_t)malloc(2000);
+}
+
+static NOINLINE void
+wipe_stack(void)
+{
+    volatile char room[16384];
+
+    memset((void *)room, 0, sizeof room);
+}
+
+static void *
+thread_run(void *unused)
+{
+    void *volatile own = malloc(100);
+
+    (void)unused;
+    wipe_stack();
+    pthread_barrier_wait(&barrier);
+    for (;;)
+        pause();
+    return own;
+}
+
+/* Children that share the memory, or have a copy. */
+static void
+children(void)
+{
+    if (vfork() == 0)
+        _exit(0);
+    wait(NULL);
+    if (fork() == 0)
+        _exit(0);
+    wait(NULL);
+}
+
+int
+main(int argc, char **argv)
+{
+    int n = argc > 2 ? atoi(argv[2]) : 0;
+    const char *how = late_how = argc > 1 ? argv[1] : "";
+
+    ends_held = malloc(1000);
+    late_block = malloc(3000);
+    lose();
+    wipe_stack();
+    hidden = 0;
+    pthread_barrier_init(&barrier, NULL, (unsigned)n + 1);
+    for (int i = 0; i < n; i++) {
+        pthread_t thread;
+
+        pthread_create(&thread, NULL, thread_run, NULL);
+    }
+    pthread_barrier_wait(&barrier);
+    children();
+    if (strcmp(how, "_exit") == 0)
+        _exit(7);
+    if (strcmp(how, "quick") == 0)
+        quick_exit(7);
+    if (strcmp(how, "signal") == 0)
+        raise(SIGTERM);
+    return 7;
+}
