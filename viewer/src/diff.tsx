@@ -6,6 +6,7 @@ import { query, useAnswer } from "./ask";
 import { searchQuery } from "./find";
 import { diffColour } from "./colours";
 import { DiffGraph } from "./diff_flame";
+import { Draw } from "./draw";
 import { FilterForm } from "./filter_form";
 import { Chips, PresetSelect } from "./filters";
 import { countText, percentText } from "./format";
@@ -192,6 +193,8 @@ export function DiffView(props: { params: Params; info: Info;
         <div class="tools">
             <Choice label="Show as" value={as} options={AS}
                 onPick={(a) => go({ as: a === "table" ? undefined : a })} />
+            {as === "graph" && <Draw params={params} trace={props.trace}
+                isPlain />}
         </div>
         {as === "graph"
             ? <DiffGraph params={params} both={both} exact={exact} />
