@@ -5,16 +5,15 @@
  * node which the grouping looks at is the key; stacks of one key are one row.
  * Mappings stand apart from what malloc gave. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/base.h"
 #include "base/intern.h"
 #include "view/order.h"
 #include "view/sites.h"
 #include "view/sort.h"
 
 enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 410 };
-
-/* Callers that a row has: what names of their own tell nothing are told by. */
-enum { CALLERS = 2 };
 
 /* The part of a frame by which a grouping tells sites apart; the rest is 0. */
 struct key {
@@ -148,25 +147,56 @@ by_order(const void *left, const void *right, void *arg)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Writes who calls the site, of those that have names the innermost first. */
+/* The file of a script, whose functions its reader knows. */
+static bool
+is_script(const char *file)
+{
+    size_t n = strlen(file);
+
+    return n > 3 && strcmp(file + n - 3, ".py") == 0;
+}
+
+/* From a fold on outward, the first that is a caller of the site and has a
+ * name, of a script if that is wished; 0: none. */
+static uint32_t
+caller_from(const struct alqi_view_index *x, const struct alqi_view_site *site,
+            const struct alqi_view_shape *shape, uint32_t fold,
+            bool is_of_script)
+{
+    for (; fold != 0; fold = shape->folds[fold].parent) {
+        uint32_t function = shape->folds[fold].function;
+        const struct alqi_view_function *f = &x->functions[function];
+
+        if (function != site->function &&
+            (f->flags & ALQI_VIEW_NAMELESS) == 0 &&
+            (!is_of_script || is_script(alqi_view_text(x, f->file))))
+            break;
+    }
+    return fold;
+}
+
+/* Writes who calls the site: the innermost, then that of a script, under an
+ * interpreter, or else the next. */
 static void
 put_callers(struct alqi_view_json *out, const struct alqi_view_site *site,
             const struct alqi_view_shape *shape, struct alqi_view_used *used)
 {
-    unsigned n = 0;
+    const struct alqi_view_index *x = used->x;
+    uint32_t first = caller_from(x, site, shape, site->fold, false);
+    uint32_t after = shape->folds[first].parent;
+    uint32_t second = caller_from(x, site, shape, after, true);
+    uint32_t callers[] = {
+        first,
+        second != 0 ? second : caller_from(x, site, shape, after, false),
+    };
 
     alqi_view_json_key(out, "callers");
     alqi_view_json_open(out, '[');
-    for (uint32_t i = site->fold; i != 0 && n < CALLERS;
-         i = shape->folds[i].parent) {
-        uint32_t function = shape->folds[i].function;
-
-        if (function == site->function ||
-            (used->x->functions[function].flags & ALQI_VIEW_NAMELESS) != 0)
-            continue;
-        alqi_view_json_int(out, alqi_view_used_position(used, function));
-        n++;
-    }
+    for (size_t i = 0; i < ALQI_COUNT_OF(callers); i++)
+        if (callers[i] != 0)
+            alqi_view_json_int(out,
+                               alqi_view_used_position(
+                                   used, shape->folds[callers[i]].function));
     alqi_view_json_close(out, ']');
 }
 

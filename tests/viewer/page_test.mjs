@@ -571,6 +571,20 @@ test("sites say who calls them; copies, too", async () => {
     await s.stop();
 });
 
+test("sites below an interpreter say which script's function it is", async () => {
+    const t = new TraceFile();
+    t.alloc(1000, [{ name: "main" }, { name: "remember", file: "web.py" },
+                   { name: "evaluate" }, { name: "multiply" },
+                   { name: "repeat" }, { name: "new_text" }]);
+    const s = await serve(write("script.ctf", t.bytes()));
+    const { page, done } = await open(`${s.url}#view=sites`);
+    await settled(page);
+    assert.equal(await page.locator(".callers").innerText(),
+                 "← repeat ← remember");
+    await done();
+    await s.stop();
+});
+
 test("how stacks are drawn: recursion, libraries, rules, own code", async () => {
     const s = await serve(pictured());
     const { page, done } = await open(`${s.url}#view=graph`);
@@ -934,7 +948,10 @@ test("a table is copied as values, and so is a row", async () => {
         const fn = answer.functions[row.function];
         const line = lines[i + 1];
         assert.equal(line[0], fn.name);
-        assert.equal(line[1], (fn.file || fn.module).replace(/.*\//, ""));
+        const callers = row.callers.map((c) => " ← " + (answer.functions[c]
+            .short ?? answer.functions[c].name));
+        assert.equal(line[1], (fn.file || fn.module).replace(/.*\//, "") +
+            callers.join(""));
         assert.equal(Number(of(line, "Bytes")), row.sum.bytes);
         assert.equal(of(line, "±"), row.sum.bytes_few
             ? row.sum.bytes_range.join("..") : String(row.sum.bytes_se));
@@ -1050,7 +1067,8 @@ for (const [colorScheme, width, height] of [
     ["dark", 800, 600]])
     test(`no view has a fault that axe finds, by ${colorScheme}, ${height} high`,
          async () => {
-        for (const view of VIEWS) {
+        for (const view of [...VIEWS, "graph&as=calls", "diff&b.t=1&as=graph",
+                            "diff&b.t=1&as=time&stack=function"]) {
             const { page, done } = await at(`#view=${view}&live=peak`,
                 { colorScheme, viewport: { width, height } });
             await page.keyboard.press("e");

@@ -207,10 +207,8 @@ export function DiffView(props: { params: Params; info: Info;
                 <Table answer={answer} params={params} exact={exact} />
                 <p class="under dim">{exact
                     ? "Every block was counted: differences are exact."
-                    : "z is the difference in standard errors. Rows with " +
-                        "grey names may well be chance: with so many rows " +
-                        "compared, one in twenty times as much comes of " +
-                        "nothing."}</p>
+                    : "z: the difference in standard errors. Grey: chance " +
+                        "alone does as much in one of twenty such tables."}</p>
             </>}</Waiting>}
     </section>;
 }

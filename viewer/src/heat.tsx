@@ -74,9 +74,6 @@ function Grid(props: { heat: Heat; by: By }) {
         e.stopPropagation();
     };
     return <table class="heat">
-        <caption class="dim">rows: size of a block; columns: how long it
-            lived; a cell: {by} in it; last, each by itself. A click
-            filters by it.</caption>
         <tbody ref={body} onKeyDown={onKey}>
             {rows.map((s, row) => <tr key={s}>
                 <th scope="row">{s === ALL ? "all"
@@ -123,6 +120,9 @@ export function HeatView(props: { params: Params; trace: TraceInfo }) {
                     {countText(heat.cells.length)} cells hold blocks, the
                     fullest {saidText(Math.max(0, ...heat.cells.map((c) =>
                     valueOf(c, by))), by)}</span></p>
+            <p class="under dim">Rows: size of a block; columns: how long it
+                lived; a cell: {by} in it; last, each by itself. A click
+                filters by it.</p>
             <Region label="Heat map"><Grid heat={heat} by={by} /></Region>
         </>}</Waiting>
     </section>;

@@ -234,8 +234,9 @@ export function placeOf(f: Func | undefined, line?: number): string {
     if (!f) return "";
     const at = f.file ? fileOf(f.file) + (line ? `:${line}` : "") : "";
     const module = f.module && fileOf(f.module);
-    return [at, module === fileOf(f.file) ? "" : module]
-        .filter((s) => s !== "").join(" · ");
+    /* A name without a symbol has its module: libc.so.6+0x1234. */
+    return [at, module === fileOf(f.file) ? "" : module].filter((s) =>
+        s !== "" && !f.name.startsWith(s + "+0x")).join(" · ");
 }
 
 export function Name(props: { fn: Func | undefined; line?: number;
