@@ -396,11 +396,13 @@ class Answers(view.Case):
         self.assertIn([(f["name"], f["file"]) for f in callers], wanted, site)
 
     def test_presets_are_the_report_s(self):
-        """Of all golden traces: the totals of its measures, and its sites."""
-        for name, data in common.traces():
-            if "big" in name or "evict" in name:
-                continue
-            path = self.write("t.ctf", data)
+        """Of all golden traces, and of files that ALQ_TEST_TRACES names: the
+        totals of its measures, and its sites."""
+        paths = [(name, self.write(name + ".ctf", data))
+                 for name, data in common.traces()
+                 if "big" not in name and "evict" not in name]
+        more = os.environ.get("ALQ_TEST_TRACES", "").split()
+        for name, path in paths + [(path, path) for path in more]:
             with view.Server("--no-index", path) as server:
                 for measure, f in PRESETS.items():
                     self.check_report(
