@@ -9,7 +9,7 @@
 #include "view/sites.h"
 #include "view/sort.h"
 
-enum { LIMIT_DEFAULT = 100, ROW_BYTES = 440 };
+enum { LIMIT_DEFAULT = 100, ROW_BYTES = 480 };
 
 /* Order by growth, then by function and line. */
 static int
@@ -41,10 +41,10 @@ steady_keep(struct alqi_view_sites *s)
 /* Writes one site. */
 static void
 put_row(struct alqi_view_json *out, const struct alqi_view_site *site,
-        struct alqi_view_used *used)
+        const struct alqi_view_shape *shape, struct alqi_view_used *used)
 {
     alqi_view_json_open(out, '{');
-    alqi_view_put_site(out, site, used);
+    alqi_view_put_site(out, site, shape, used);
     alqi_view_json_key(out, "bytes_per_minute");
     alqi_view_json_whole(out, alqi_view_growth_rate(&site->growth));
     alqi_view_json_key(out, "bytes_per_minute_se");
@@ -55,19 +55,18 @@ put_row(struct alqi_view_json *out, const struct alqi_view_site *site,
 /* Writes the rows that fit and are found, and how many were found beside. */
 static void
 put_rows(struct alqi_view_ask *ask, const struct alqi_view_sites *s,
-         struct alqi_view_used *used, uint64_t limit,
-         struct alqi_view_search *search)
+         struct alqi_view_used *used, struct alqi_view_sites_question *q)
 {
     uint64_t n_put = 0, n_rest = 0;
 
     alqi_view_json_key(ask->out, "rows");
     alqi_view_json_open(ask->out, '[');
     for (uint32_t i = 0; i < s->n; i++) {
-        if (!alqi_view_search_takes(search, ask->x, s->rows[i].function))
+        if (!alqi_view_search_takes(&q->search, ask->x, s->rows[i].function))
             continue;
-        if (n_put < limit &&
+        if (n_put < q->limit &&
             n_put * ROW_BYTES + used->bytes < ALQI_VIEW_ROWS_BYTES) {
-            put_row(ask->out, &s->rows[i], used);
+            put_row(ask->out, &s->rows[i], q->shape, used);
             n_put++;
         } else {
             n_rest++;
@@ -110,7 +109,7 @@ alqi_view_growing(struct alqi_view_ask *ask)
         alqi_view_json_key_int(
             ask->out, "from_us",
             (int64_t)alqi_view_window(ask->x->meta->end_us).from_us);
-        put_rows(ask, &sites, &used, q.limit, &q.search);
+        put_rows(ask, &sites, &used, &q);
         alqi_view_used_put(&used, ask->out);
     }
     alqi_view_used_free(&used);

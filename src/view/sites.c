@@ -5,13 +5,15 @@
  * node which the grouping looks at is the key; stacks of one key are one row.
  * Mappings stand apart from what malloc gave. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/base.h"
 #include "base/intern.h"
 #include "view/order.h"
 #include "view/sites.h"
 #include "view/sort.h"
 
-enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 370 };
+enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, ROW_BYTES = 410 };
 
 /* The part of a frame by which a grouping tells sites apart; the rest is 0. */
 struct key {
@@ -48,17 +50,19 @@ key_of(const struct alqi_view_index *x, const struct alqi_view_node *node,
     return key;
 }
 
-/* Adds a stack to its row, which takes the name of its heaviest stack. */
+/* Adds a stack that the node names to its row, which takes the name of its
+ * heaviest stack. */
 static void
-stack_enter(struct alqi_view_sites *s, uint32_t row, const struct key *key,
-            const struct alqi_view_node *node, const struct alqi_view_sum *sum)
+stack_enter(struct alqi_view_site *site, const struct key *key,
+            const struct alqi_view_index *x,
+            const struct alqi_view_shape *shape, uint32_t node,
+            const struct alqi_view_sum *sum)
 {
-    struct alqi_view_site *site = &s->rows[row];
-
     if (site->sum.objects == 0 || sum->bytes > site->heaviest_bytes) {
         site->heaviest_bytes = sum->bytes;
-        site->function = node->function;
+        site->function = x->nodes[node].function;
         site->line = (int32_t)key->line;
+        site->fold = shape->fold_of_node[node];
     }
     site->is_mapping = key->is_mapping != 0;
     alqi_view_sum_join(&site->sum, sum);
@@ -80,8 +84,8 @@ alqi_view_sites_make(struct alqi_view_sites *s, const struct alqi_view_index *x,
     s->rows = calloc((size_t)x->n_stacks + 1, sizeof *s->rows);
     is_made = s->rows != NULL;
     for (uint32_t i = 0; is_made && i < x->n_stacks; i++) {
-        const struct alqi_view_node *node = &x->nodes[shape->site_of_stack[i]];
-        struct key key = key_of(x, node, grouping);
+        uint32_t node = shape->site_of_stack[i];
+        struct key key = key_of(x, &x->nodes[node], grouping);
         uint32_t row;
 
         if (growth == NULL && scan->stacks[i].objects == 0)
@@ -91,7 +95,7 @@ alqi_view_sites_make(struct alqi_view_sites *s, const struct alqi_view_index *x,
         is_made = row != ALQI_BASE_INTERN_NONE;
         if (!is_made)
             break;
-        stack_enter(s, row, &key, node, &scan->stacks[i]);
+        stack_enter(&s->rows[row], &key, x, shape, node, &scan->stacks[i]);
         if (growth != NULL)
             alqi_view_growth_join(&s->rows[row].growth, &growth[i]);
     }
@@ -143,15 +147,70 @@ by_order(const void *left, const void *right, void *arg)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
+/* The file of a script, whose functions its reader knows. */
+static bool
+is_script(const char *file)
+{
+    size_t n = strlen(file);
+
+    return n > 3 && strcmp(file + n - 3, ".py") == 0;
+}
+
+/* From a fold on outward, the first that is a caller of the site and has a
+ * name, of a script if that is wished; 0: none. */
+static uint32_t
+caller_from(const struct alqi_view_index *x, const struct alqi_view_site *site,
+            const struct alqi_view_shape *shape, uint32_t fold,
+            bool is_of_script)
+{
+    for (; fold != 0; fold = shape->folds[fold].parent) {
+        uint32_t function = shape->folds[fold].function;
+        const struct alqi_view_function *f = &x->functions[function];
+
+        if (function != site->function &&
+            (f->flags & ALQI_VIEW_NAMELESS) == 0 &&
+            (!is_of_script || is_script(alqi_view_text(x, f->file))))
+            break;
+    }
+    return fold;
+}
+
+/* Writes who calls the site: the innermost, then that of a script, under an
+ * interpreter, or else the next. */
+static void
+put_callers(struct alqi_view_json *out, const struct alqi_view_site *site,
+            const struct alqi_view_shape *shape, struct alqi_view_used *used)
+{
+    const struct alqi_view_index *x = used->x;
+    uint32_t first = caller_from(x, site, shape, site->fold, false);
+    uint32_t after = shape->folds[first].parent;
+    uint32_t second = caller_from(x, site, shape, after, true);
+    uint32_t callers[] = {
+        first,
+        second != 0 ? second : caller_from(x, site, shape, after, false),
+    };
+
+    alqi_view_json_key(out, "callers");
+    alqi_view_json_open(out, '[');
+    for (size_t i = 0; i < ALQI_COUNT_OF(callers); i++)
+        if (callers[i] != 0)
+            alqi_view_json_int(out,
+                               alqi_view_used_position(
+                                   used, shape->folds[callers[i]].function));
+    alqi_view_json_close(out, ']');
+}
+
 void
 alqi_view_put_site(struct alqi_view_json *out,
                    const struct alqi_view_site *site,
+                   const struct alqi_view_shape *shape,
                    struct alqi_view_used *used)
 {
     alqi_view_json_key_int(out, "function",
                            alqi_view_used_position(used, site->function));
     alqi_view_json_key_int(out, "line", site->line);
     alqi_view_json_key_int(out, "id", site->function);
+    put_callers(out, site, shape, used);
     alqi_view_put_sum(out, "sum", &site->sum);
     if (site->is_mapping) {
         alqi_view_json_key(out, "is_mapping");
@@ -162,10 +221,10 @@ alqi_view_put_site(struct alqi_view_json *out,
 /* Writes one site. */
 static void
 put_row(struct alqi_view_json *out, const struct alqi_view_site *site,
-        struct alqi_view_used *used)
+        const struct alqi_view_shape *shape, struct alqi_view_used *used)
 {
     alqi_view_json_open(out, '{');
-    alqi_view_put_site(out, site, used);
+    alqi_view_put_site(out, site, shape, used);
     alqi_view_json_key(out, "life_us");
     alqi_view_json_whole(out, mean_life_us(site));
     alqi_view_json_close(out, '}');
@@ -174,8 +233,7 @@ put_row(struct alqi_view_json *out, const struct alqi_view_site *site,
 /* Writes the rows that fit and are found; the rest as one. */
 static void
 put_rows(struct alqi_view_ask *ask, const struct alqi_view_sites *s,
-         struct alqi_view_used *used, uint64_t limit,
-         struct alqi_view_search *search)
+         struct alqi_view_used *used, struct alqi_view_sites_question *q)
 {
     struct alqi_view_sum rest = {0};
     uint64_t n_put = 0, n_rest = 0;
@@ -183,10 +241,10 @@ put_rows(struct alqi_view_ask *ask, const struct alqi_view_sites *s,
     alqi_view_json_key(ask->out, "rows");
     alqi_view_json_open(ask->out, '[');
     for (uint32_t i = 0; i < s->n; i++) {
-        if (n_put < limit &&
+        if (n_put < q->limit &&
             n_put * ROW_BYTES + used->bytes < ALQI_VIEW_ROWS_BYTES &&
-            alqi_view_search_takes(search, ask->x, s->rows[i].function)) {
-            put_row(ask->out, &s->rows[i], used);
+            alqi_view_search_takes(&q->search, ask->x, s->rows[i].function)) {
+            put_row(ask->out, &s->rows[i], q->shape, used);
             n_put++;
         } else {
             alqi_view_sum_join(&rest, &s->rows[i].sum);
@@ -247,7 +305,7 @@ alqi_view_sites(struct alqi_view_ask *ask)
         alqi_view_sort(sites.rows, sites.n, sizeof *sites.rows, by_order,
                        &sorting);
         alqi_view_put_sum(ask->out, "total", &q.scan->total);
-        put_rows(ask, &sites, &used, q.limit, &q.search);
+        put_rows(ask, &sites, &used, &q);
         alqi_view_used_put(&used, ask->out);
     }
     alqi_view_used_free(&used);

@@ -21,6 +21,8 @@ struct alqi_view_site {
     uint32_t function;
     /* 0 unless sites are lines */
     int32_t line;
+    /* who calls there: the fold of that stack at the node that names it */
+    uint32_t fold;
     /* of mmap, not of malloc */
     bool is_mapping;
     /* of one stack, to find the heaviest */
@@ -66,6 +68,7 @@ bool alqi_view_sites_done(struct alqi_view_sites_question *question,
 /* Writes what each answer has of a site, as members. */
 void alqi_view_put_site(struct alqi_view_json *out,
                         const struct alqi_view_site *site,
+                        const struct alqi_view_shape *shape,
                         struct alqi_view_used *used);
 
 #endif

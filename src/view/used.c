@@ -64,13 +64,16 @@ names_of(const struct alqi_view_used *u, uint32_t *function)
     return u->both != NULL ? alqi_view_both_names(u->both, function) : u->x;
 }
 
-/* Shortens a function's name. False: it is short. */
+/* Shortens a function's name. False: it is short, or is no function's: the
+ * number in "thread worker (17)" is no parameter. */
 static bool
 shorten(const struct alqi_view_index *x, uint32_t function,
         char text[SHORT_BYTES])
 {
     const char *name = alqi_view_text(x, x->functions[function].name);
 
+    if (alqi_view_whole_kind(x, function) != NULL)
+        return false;
     alqi_view_cxxname_shorten(text, SHORT_BYTES, name, ALQI_VIEW_NAME_COLUMNS);
     return strcmp(text, name) != 0;
 }

@@ -369,12 +369,40 @@ class Answers(view.Case):
                     server.ask(name),
                     server.ask(name, "fold=f&recursion=keep&threads=split"))
 
+    def test_namesakes(self):
+        """Threads of one name are told apart."""
+        path = self.view_trace(events=2000, threads=3, namesakes=1)
+        with view.Server("--no-index", path) as server:
+            got = server.ask("tree", "threads=split&depth=1")
+        threads = [f for f in got["functions"] if f.get("whole") == "thread"]
+        self.assertEqual(sorted(f.get("short", f["name"]) for f in threads),
+                         ["thread t0 (%d)" % tid for tid in (100, 101, 102)])
+
+    def check_callers(self, got, row, site):
+        """They call the site, on a stack of it that has most."""
+        def key(f):
+            return f["function"], f["file"]
+
+        most = max(s["allocated_bytes"] for s in site["stacks"])
+        wanted = []
+        for stack in site["stacks"]:
+            frames = [key(f) for f in stack["frames"]]
+            outward = frames[frames.index(key(site)):]
+            # A function that calls itself stands at its outermost place.
+            folded = list(dict.fromkeys(reversed(outward)))[::-1]
+            if stack["allocated_bytes"] >= most * (1 - 1e-9):
+                wanted.append([f for f in folded if f != key(site)][:2])
+        callers = [got["functions"][f] for f in row["callers"]]
+        self.assertIn([(f["name"], f["file"]) for f in callers], wanted, site)
+
     def test_presets_are_the_report_s(self):
-        """Of all golden traces: the totals of its measures, and its sites."""
-        for name, data in common.traces():
-            if "big" in name or "evict" in name:
-                continue
-            path = self.write("t.ctf", data)
+        """Of all golden traces, and of files that ALQ_TEST_TRACES names: the
+        totals of its measures, and its sites."""
+        paths = [(name, self.write(name + ".ctf", data))
+                 for name, data in common.traces()
+                 if "big" not in name and "evict" not in name]
+        more = os.environ.get("ALQ_TEST_TRACES", "").split()
+        for name, path in paths + [(path, path) for path in more]:
             with view.Server("--no-index", path) as server:
                 for measure, f in PRESETS.items():
                     self.check_report(
@@ -404,6 +432,8 @@ class Answers(view.Case):
             site = wanted[f["name"], f["file"], f["module"],
                           row.get("is_mapping", False)]
             same(row["sum"], site)
+            if measure == "allocated" and len(site["stacks"]) > 1:
+                self.check_callers(got, row, site)
             self.near(row["life_us"], site[measure + "_average_life_us"], what)
 
     def test_filters_are_the_report_s(self):
@@ -416,8 +446,8 @@ class Answers(view.Case):
                         {"site": "~[24680]$"}]
                 for f in some:
                     query = view.query(**f)
-                    report = self.json("--top=0", "--stacks=1", "--allocated",
-                                       "--filter", query, path)
+                    report = self.json("--top=0", "--stacks=1000",
+                                       "--allocated", "--filter", query, path)
                     self.assertEqual(report["filter"], query)
                     self.check_report(server, query, "allocated", report, keys)
                     if "live" not in f and "heap" not in f:

@@ -11,6 +11,7 @@
  *   sizes=N      words or bytes of a block, at most (4096)
  *   heap=1       OCaml's: minor and major, promotions (0: malloc's)
  *   threads=N    of a malloc trace (1); domains=N: of a heap's (1), format 3
+ *   namesakes=1  all threads have one name (0)
  *   moved=N      so many of a thousand allocations are by realloc (0)
  *   never=N      so many of a thousand blocks are never freed (5)
  *   rates=N      that the sampling changes among (1)
@@ -44,11 +45,11 @@ static struct settings {
     const char *key;
     uint64_t value;
 } settings[] = {
-    {"events", 10000}, {"seed", 1},     {"stacks", 1000}, {"functions", 500},
-    {"depth", 24},     {"sizes", 4096}, {"heap", 0},      {"threads", 1},
-    {"domains", 1},    {"moved", 0},    {"never", 5},     {"rates", 1},
-    {"rss", 0},        {"ns", 300},     {"odd", 0},       {"exact", 0},
-    {"sites", 0},
+    {"events", 10000}, {"seed", 1},      {"stacks", 1000}, {"functions", 500},
+    {"depth", 24},     {"sizes", 4096},  {"heap", 0},      {"threads", 1},
+    {"domains", 1},    {"moved", 0},     {"never", 5},     {"rates", 1},
+    {"rss", 0},        {"ns", 300},      {"odd", 0},       {"exact", 0},
+    {"sites", 0},      {"namesakes", 0},
 };
 
 static uint64_t
@@ -297,7 +298,7 @@ heads_write(void)
     for (uint64_t i = 0; i < get("threads") && get("threads") > 1; i++) {
         snprintf(line, sizeof line, "thread index=%llu tid=%llu name=t%llu",
                  (unsigned long long)i, (unsigned long long)(100 + i),
-                 (unsigned long long)i);
+                 get("namesakes") != 0 ? 0 : (unsigned long long)i);
         text(line);
     }
     for (uint64_t i = 0; i < get("rates") && get("rates") > 1; i++) {

@@ -197,6 +197,49 @@ test("both sides of a comparison are one time line", async () => {
     await done();
 });
 
+test("a stacked comparison: a colour has one meaning, bands add up", async () => {
+    const traces = ["a.ctf", "b.ctf"].map((name, k) => {
+        const t = new TraceFile();
+        for (let i = 0; i < 14; i++)
+            t.at(1000 * (i + 1)).alloc(100 * (k === 0 ? i + 1 : 15 - i),
+                [{ name: "main" }, { name: `site_${k === 1 && i > 11 ? "new_" : ""}${i}` }]);
+        return write(name, t.bytes());
+    });
+    const s = await serve(...traces);
+    const { page, done } = await open(
+        `${s.url}#view=diff&b.t=1&as=time&stack=function`);
+    await settled(page);
+    const sides = page.locator("main .timeline");
+    assert.equal(await sides.count(), 2);
+    const legends = await sides.evaluateAll((list) => list.map((side) =>
+        [...side.querySelectorAll(".bands li")].map((li) => [
+            li.querySelector("bdi").textContent, li.querySelector(".swatch")
+                .style.getPropertyValue("--ink")])));
+    const inks = new Map();
+    for (const [name, ink] of legends.flat()) {
+        if (/others$/.test(name)) continue;
+        assert.equal(inks.get(name) ?? ink, ink, name);
+        inks.set(name, ink);
+    }
+    assert.equal(new Set(inks.values()).size, inks.size);
+    assert.equal(inks.size, 10);
+    for (const legend of legends) assert.match(legend.at(-1)[0], /^\d+ others$/);
+    /* One scale, and one range for both. */
+    const [a, b] = await page.locator("main .u-over").all();
+    assert.equal((await a.boundingBox()).width, (await b.boundingBox()).width);
+    await sides.nth(1).locator(".bands button").first().click();
+    await settled(page);
+    const [, kept] = /&in=(=site_\d+)/.exec(hash(page));
+    assert.ok(hash(page).includes(`&b.in=${kept}`), hash(page));
+    await page.goto(`${s.url}#view=diff&b.t=1&as=graph`);
+    await settled(page);
+    await press(page, "Recursion");
+    assert.match(hash(page), /recursion=keep/);
+    assert.equal(await page.getByRole("button", { name: "Own code" }).count(), 0);
+    await done();
+    await s.stop();
+});
+
 test("marks: a click selects a phase, and so does the form", async () => {
     const t = new TraceFile();
     const phase = (us, n, name) => {
@@ -455,6 +498,93 @@ test("the graph: calls, focus by pointer and keys, zoom", async () => {
     await s.stop();
 });
 
+test("the graph's calls are a table, too: sorted, focused, copied", async () => {
+    const s = await serve(pictured());
+    const { page, done } = await open(`${s.url}#view=graph`,
+        clipboard);
+    await settled(page);
+    const { nodes, edges, functions, total } = await page.evaluate(() =>
+        fetch("api/graph").then((r) => r.json()));
+    await press(page, "Table of calls");
+    assert.equal(hash(page), "#view=graph&as=calls");
+    near(await shownTotal(page), total.bytes, "total");
+    const name = (i) => functions[nodes[i][0]].name;
+    const shown = () => page.locator("tbody tr").evaluateAll((rows) =>
+        rows.map((r) => [...r.querySelectorAll(".code")]
+            .map((c) => c.textContent).join(" → ")));
+    const wanted = [...edges].sort((a, b) => b[2] - a[2]);
+    assert.deepEqual((await shown()).sort(),
+        wanted.map(([a, b]) => `${name(a)} → ${name(b)}`).sort());
+    const figures = (i) => page.locator("tbody tr").nth(i).locator("td[data-v]")
+        .evaluateAll((cells) => cells.map((c) => Number(c.dataset.v)));
+    const [a, b, value] = wanted[0];
+    assert.deepEqual(await figures(0), [value, value / total.bytes,
+        value / nodes[a][2], value / nodes[b][2]]);
+    await page.getByRole("button", { name: "Callee",
+        exact: true }).click();
+    assert.deepEqual((await shown()).map((row) => row.split(" → ")[1]),
+        wanted.map((e) => name(e[1])).sort());
+    await page.keyboard.press("Y");
+    await page.locator(".copied:not(:empty)").waitFor();
+    const lines = (await page.evaluate(() => navigator.clipboard.readText()))
+        .trim().split("\n");
+    assert.equal(lines.length, 1 + edges.length);
+    await page.locator("tbody tr").first().press("Enter");
+    await settled(page);
+    assert.match(hash(page), /^#view=\w+&.*focus=\d+,\d+/);
+    await done();
+    await s.stop();
+});
+
+test("deep calls leave the figures of a tree in sight", async () => {
+    const t = new TraceFile();
+    t.alloc(1000, Array.from({ length: 120 }, (_, i) => ({ name: `call_${i}` })));
+    const s = await serve(write("deep.ctf", t.bytes()));
+    for (const width of [1280, 800]) {
+        const { page, done } = await open(`${s.url}#view=tree`,
+                                          { viewport: { width, height: 800 } });
+        await settled(page);
+        assert.equal(await page.locator("tbody tr[aria-level]").count(), 120);
+        const [inner, outer] = await page.getByRole("region", { name: "Tree of " +
+            "calls" }).evaluate((e) => [e.scrollWidth, e.clientWidth]);
+        assert.ok(inner <= outer, `${width}: ${inner} of ${outer}`);
+        await done();
+    }
+    await s.stop();
+});
+
+test("sites say who calls them; copies, too", async () => {
+    const s = await serve(pictured());
+    const { page, done } = await open(`${s.url}#view=sites`,
+        clipboard);
+    await settled(page);
+    const row = page.locator("tbody tr", { hasText: "compare" });
+    assert.equal(await row.locator(".callers").innerText(), "← swap ← sort");
+    assert.equal(await page.locator("tbody tr", { hasText: "leaf" })
+        .locator(".callers").innerText(), "← turn ← walk");
+    await row.click();
+    await page.keyboard.press("y");
+    await page.locator(".copied:not(:empty)").waitFor();
+    assert.match(await page.evaluate(() => navigator.clipboard.readText()),
+                 /^compare\tmade\.c[^\t]* ← swap ← sort\t/);
+    await done();
+    await s.stop();
+});
+
+test("sites below an interpreter say which script's function it is", async () => {
+    const t = new TraceFile();
+    t.alloc(1000, [{ name: "main" }, { name: "remember", file: "web.py" },
+                   { name: "evaluate" }, { name: "multiply" },
+                   { name: "repeat" }, { name: "new_text" }]);
+    const s = await serve(write("script.ctf", t.bytes()));
+    const { page, done } = await open(`${s.url}#view=sites`);
+    await settled(page);
+    assert.equal(await page.locator(".callers").innerText(),
+                 "← repeat ← remember");
+    await done();
+    await s.stop();
+});
+
 test("how stacks are drawn: recursion, libraries, rules, own code", async () => {
     const s = await serve(pictured());
     const { page, done } = await open(`${s.url}#view=graph`);
@@ -564,11 +694,35 @@ test("figures say what they count", async () => {
     }
     await page.keyboard.press("7");
     await settled(page);
-    const cells = page.locator(".heat button");
-    const filled = await page.locator(".heat button:enabled").count();
+    const cells = page.locator(".heat button:not(.sum)");
+    const filled = await page.locator(".heat button:not(.sum):enabled").count();
     assert.ok(filled > 0);
     const said = await page.locator(".over").innerText();
     assert.ok(said.includes(`${filled} of ${await cells.count()} cells`), said);
+    await done();
+});
+
+test("sizes and lifetimes by themselves: sums of the cells, and filters", async () => {
+    const { page, done } = await at("#view=heat");
+    const { sizes, lives, cells, total } = await page.evaluate(() =>
+        fetch("api/heat").then((r) => r.json()));
+    const sums = page.locator(".heat .sum");
+    assert.equal(await sums.count(), sizes.length + lives.length - 1);
+    const whole = cells.reduce((n, c) => n + c[0], 0);
+    near(whole, total.bytes, "all cells");
+    const said = await page.locator(".over b").first().innerText();
+    assert.match(await sums.last().getAttribute("title"),
+                 new RegExp(`^All sizes, all lifetimes: ${said}, `));
+    /* The last row of sizes that is drawn is the smallest size. */
+    const columns = lives.length - 1;
+    const first = sizes.findIndex((_, i) => cells.slice(i * columns,
+        (i + 1) * columns).some((c) => c[0] > 0));
+    const row = cells.slice(first * columns, (first + 1) * columns);
+    await page.locator(".heat tbody tr").nth(sizes.length - 2 - first)
+        .locator(".sum").click();
+    await settled(page);
+    assert.match(hash(page), /&size=\d+\.\.\d*$/);
+    near(await shownTotal(page), row.reduce((n, c) => n + c[0], 0), "a size");
     await done();
 });
 
@@ -794,7 +948,10 @@ test("a table is copied as values, and so is a row", async () => {
         const fn = answer.functions[row.function];
         const line = lines[i + 1];
         assert.equal(line[0], fn.name);
-        assert.equal(line[1], (fn.file || fn.module).replace(/.*\//, ""));
+        const callers = row.callers.map((c) => " ← " + (answer.functions[c]
+            .short ?? answer.functions[c].name));
+        assert.equal(line[1], (fn.file || fn.module).replace(/.*\//, "") +
+            callers.join(""));
         assert.equal(Number(of(line, "Bytes")), row.sum.bytes);
         assert.equal(of(line, "±"), row.sum.bytes_few
             ? row.sum.bytes_range.join("..") : String(row.sum.bytes_se));
@@ -910,7 +1067,8 @@ for (const [colorScheme, width, height] of [
     ["dark", 800, 600]])
     test(`no view has a fault that axe finds, by ${colorScheme}, ${height} high`,
          async () => {
-        for (const view of VIEWS) {
+        for (const view of [...VIEWS, "graph&as=calls", "diff&b.t=1&as=graph",
+                            "diff&b.t=1&as=time&stack=function"]) {
             const { page, done } = await at(`#view=${view}&live=peak`,
                 { colorScheme, viewport: { width, height } });
             await page.keyboard.press("e");

@@ -151,6 +151,7 @@ export interface SiteRow {
     sum: Sum;
     life_us: number;
     id: number;
+    callers: number[]; /* with names, of its heaviest stack */
     is_mapping?: boolean; /* mmap's, not malloc's */
 }
 
@@ -165,6 +166,7 @@ export interface GrowthRow {
     function: number;
     line: number;
     id: number;
+    callers: number[];
     bytes_per_minute: number;
     bytes_per_minute_se: number;
     sum: Sum;

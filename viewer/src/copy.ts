@@ -28,7 +28,8 @@ export function copy(text: string, what: string) {
 
 const flat = (text: string) => clean(text.replace(/\s+/g, " ").trim());
 
-/* A cell with a name has two fields: the whole name, and where it is. */
+/* A cell with a name has two fields: the whole name, and where it is and who
+ * calls it. */
 function fieldsOf(cell: HTMLTableCellElement, isName: boolean): string[] {
     const name = cell.querySelector<HTMLElement>(".name");
     const text = (cell.closest("thead") ? cell.dataset["head"] : undefined) ??
@@ -37,7 +38,8 @@ function fieldsOf(cell: HTMLTableCellElement, isName: boolean): string[] {
     const code = name?.querySelector<HTMLElement>(".code");
     return code
         ? [code.title || flat(code.textContent ?? ""),
-           flat(name?.querySelector<HTMLElement>(".place")?.title ?? "")]
+           flat([".place", ".callers"].map((c) => name
+               ?.querySelector<HTMLElement>(c)?.title ?? "").join(" "))]
         : [text, cell.closest("thead") ? "Place" : ""];
 }
 

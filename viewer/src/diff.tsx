@@ -6,6 +6,7 @@ import { query, useAnswer } from "./ask";
 import { searchQuery } from "./find";
 import { diffColour } from "./colours";
 import { DiffGraph } from "./diff_flame";
+import { Draw } from "./draw";
 import { FilterForm } from "./filter_form";
 import { Chips, PresetSelect } from "./filters";
 import { countText, percentText } from "./format";
@@ -192,6 +193,8 @@ export function DiffView(props: { params: Params; info: Info;
         <div class="tools">
             <Choice label="Show as" value={as} options={AS}
                 onPick={(a) => go({ as: a === "table" ? undefined : a })} />
+            {as === "graph" && <Draw params={params} trace={props.trace}
+                isPlain />}
         </div>
         {as === "graph"
             ? <DiffGraph params={params} both={both} exact={exact} />
@@ -204,10 +207,8 @@ export function DiffView(props: { params: Params; info: Info;
                 <Table answer={answer} params={params} exact={exact} />
                 <p class="under dim">{exact
                     ? "Every block was counted: differences are exact."
-                    : "z is the difference in standard errors. Rows with " +
-                        "grey names may well be chance: with so many rows " +
-                        "compared, one in twenty times as much comes of " +
-                        "nothing."}</p>
+                    : "z: the difference in standard errors. Grey: chance " +
+                        "alone does as much in one of twenty such tables."}</p>
             </>}</Waiting>}
     </section>;
 }

@@ -13,7 +13,8 @@ export const LIBRARIES = "library:";
 
 export const isOwnOf = (params: Params) => one(params, "colour") === "own";
 
-export function Draw(props: { params: Params; trace: TraceInfo }) {
+export function Draw(props: { params: Params; trace: TraceInfo;
+                              isPlain?: boolean /* own code has no colour */ }) {
     const { params } = props;
     const rules = all(params, "fold");
     const isFolded = rules.includes(LIBRARIES);
@@ -42,10 +43,10 @@ export function Draw(props: { params: Params; trace: TraceInfo }) {
                     setTimeout(() => document.querySelector<HTMLElement>(
                         "[aria-label^='Fold frames']")?.focus());
                 }}>Rules…</button>
-            {toggle("colour", "own", "Own code", "colour what is the " +
-                    "program's own, and what is a system library's")}
+            {!props.isPlain && toggle("colour", "own", "Own code", "colour " +
+                "what is the program's own, and what is a system library's")}
         </div>
-        {isOwnOf(params) && <span class="whose">
+        {!props.isPlain && isOwnOf(params) && <span class="whose">
             <i class="own" /> own <i class="lib" /> libraries</span>}
     </>;
 }

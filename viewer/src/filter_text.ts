@@ -51,9 +51,12 @@ const SINGLE: Record<string, (text: string) => string> = {
     heap: (v) => `heap: ${v.split(",").join(", ")}`,
 };
 
+/* With its number in the kernel where that tells it from others. */
 export const threadName = (trace: TraceInfo, index: string) => {
     const t = trace.threads.find((u) => String(u.index) === index);
-    return t ? t.name || `thread ${t.tid}` : `thread ${index}`;
+    if (!t?.name) return `thread ${t ? t.tid : index}`;
+    return trace.threads.some((u) => u !== t && u.name === t.name)
+        ? `${t.name} (${t.tid})` : t.name;
 };
 
 export function chips(params: Params, trace: TraceInfo,

@@ -5,17 +5,18 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from
 import type { TargetedKeyboardEvent } from "preact";
 import type { Func, Graph, TraceInfo } from "./answers";
 import { query, useAnswer } from "./ask";
+import { Calls } from "./calls";
 import { Draw, isOwnOf } from "./draw";
 import { found } from "./find";
 import { Crumbs, focusQuery, namesOf } from "./flame";
 import { total } from "./forest";
 import { countText, percentText } from "./format";
 import { NODE, layout } from "./graph_layout";
-import { SumLine, Waiting, cutTo, errText, nameOf, placeOf, saidText, shortOf,
+import { Choice, SumLine, Waiting, cutTo, errText, nameOf, placeOf, saidText, shortOf,
          valueText } from "./parts";
 import { pick } from "./selection";
 import type { By, Params } from "./state";
-import { back, byOf, filterOf, focusOf, go, linkTo, one } from "./state";
+import { back, byOf, filterOf, focusOf, go, one } from "./state";
 
 const LETTERS = 26; /* of a name, in a box */
 const LABELLED = 0.03; /* lines with less have no label */
@@ -189,8 +190,7 @@ function Picture(props: { answer: Graph; params: Params; by: By;
             }}>
             <svg width={plan.width * k} height={plan.height * k} role="group"
                 viewBox={`0 0 ${plan.width} ${plan.height}`} onKeyDown={onKey}
-                aria-label={"Call graph. Functions, with their callers and " +
-                    "callees, has the same as tables."}>
+                aria-label="Call graph. The table has its calls.">
                 <marker id="arrow" viewBox="0 0 6 6" refX="1" refY="3"
                     markerWidth="7" markerHeight="7" orient="auto"
                     markerUnits="userSpaceOnUse">
@@ -247,32 +247,41 @@ function Picture(props: { answer: Graph; params: Params; by: By;
     </div>;
 }
 
+const AS = [["graph", "Graph"], ["calls", "Table of calls"]] as const;
+
 export function GraphView(props: { params: Params; trace: TraceInfo }) {
     const { params } = props;
     const focus = focusOf(params);
     const by = byOf(params);
+    const as = one(params, "as") === "calls" ? "calls" : "graph";
     const exact = props.trace.is_exact;
     const asked = useAnswer<Graph>("graph", query(filterOf(params),
                                                   focusQuery(focus)));
     return <section class="view fill">
-        <div class="tools"><Draw params={params} trace={props.trace} /></div>
+        <div class="tools">
+            <Choice label="Show as" value={as} options={AS}
+                onPick={(a) => go({ as: a === "graph" ? undefined : a })} />
+            <Draw params={params} trace={props.trace}
+                isPlain={as === "calls"} />
+        </div>
         <Waiting asked={asked}>{(answer) => {
             const { rest } = answer;
             return <>
                 <Crumbs fragment={focus} names={namesOf(answer)} />
-                {answer.nodes.length > 0
-                    ? <Picture answer={answer} params={params} by={by}
+                {as === "calls" ? <Calls answer={answer} params={params}
+                        by={by} exact={exact} />
+                    : answer.nodes.length > 0 ? <Picture answer={answer} params={params} by={by}
                         exact={exact} />
                     : <p class="dim">No stack passes.</p>}
                 <p class="under">
-                    <SumLine sum={answer.focus} exact={exact}
-                        label={focus.length > 0 ? "In focus" : "Total"} />
+                    {as === "graph" && <SumLine sum={answer.focus} exact={exact}
+                        label={focus.length > 0 ? "In focus" : "Total"} />}
                     {rest.nodes + rest.edges > 0 && <span class="dim">Not
-                        drawn: {countText(rest.nodes)} functions with{" "}
-                        {saidText(rest.self, by)} their own,{" "}
-                        {countText(rest.edges)} small calls; dashed lines pass
+                        shown: {countText(rest.nodes)} functions with{" "}
+                        {saidText(rest.self, by)} their own{rest.edges > 0 &&
+                            `, ${countText(rest.edges)} small calls`}.{" "}
+                        {as === "graph" ? "Dashed lines" : "Arrows like ⇢"} pass
                         over some.</span>}
-                    <a href={linkTo({ view: "functions" })}>As a table</a>
                 </p>
             </>;
         }}</Waiting>

@@ -36,7 +36,7 @@ export function GrowthPanel(props: {
                     if (fn) pick({ fn, line: r.line });
                 }}
                 cells={(r) => <>
-                    <SiteHead q={q} r={r}
+                    <SiteHead q={q} r={r} functions={answer.functions}
                         fn={shown(answer.functions[r.function])} />
                     <td class="n">grows {growthText(r.bytes_per_minute,
                         props.trace.is_exact ? undefined

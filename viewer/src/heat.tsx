@@ -1,4 +1,5 @@
-/* heat.tsx -- sizes by lifetimes: where in both the memory is */
+/* heat.tsx -- sizes by lifetimes: where in both the memory is; and each of them
+ * by itself, in the last column and the last row */
 
 import { useRef, useState } from "preact/hooks";
 import type { TargetedKeyboardEvent } from "preact";
@@ -21,6 +22,17 @@ const cellOf = (heat: Heat, size: number, life: number) =>
 const valueOf = (cell: number[], by: By) =>
     cell[by === "bytes" ? 0 : by === "blocks" ? 1 : 2] ?? 0;
 
+/* In place of a size or of a lifetime: all of them. */
+const ALL = -1;
+
+/* What a size and a lifetime have. */
+function sumOf(heat: Heat, sizes: number[], lives: number[], size: number,
+               life: number): number[] {
+    const cells = (size === ALL ? sizes : [size]).flatMap((s) =>
+        (life === ALL ? lives : [life]).map((l) => cellOf(heat, s, l)));
+    return [0, 1, 2].map((k) => cells.reduce((n, c) => n + (c[k] ?? 0), 0));
+}
+
 /* A range of a cell: edges belong to the upper one. */
 const range = (edges: number[], i: number) => {
     const last = i + 2 === edges.length;
@@ -33,17 +45,28 @@ function Grid(props: { heat: Heat; by: By }) {
     const [here, setHere] = useState<[number, number]>([0, 0]);
     const sizes = heat.sizes.slice(0, -1).map((_, i) => i).reverse();
     const lives = heat.lives.slice(0, -1).map((_, i) => i);
+    const rows = [...sizes, ALL];
+    const columns = [...lives, ALL];
+    const at_ = (s: number, l: number) =>
+        valueOf(sumOf(heat, sizes, lives, s, l), by);
     const most = Math.max(...heat.cells.map((c) => valueOf(c, by)), 1);
+    const mostOfSize = Math.max(...sizes.map((s) => at_(s, ALL)), 1);
+    const mostOfLife = Math.max(...lives.map((l) => at_(ALL, l)), 1);
+    const sizeText = (s: number) => s === ALL ? "All sizes"
+        : bytesText(heat.sizes[s] as number) + " or more";
+    const lifeText = (l: number) => l === ALL ? "all lifetimes"
+        : durationText(heat.lives[l] as number) + " or more";
 
-    const choose = (size: number, life: number) =>
-        go({ size: range(heat.sizes, size), life: range(heat.lives, life) });
+    const choose = (size: number, life: number) => go({
+        ...(size !== ALL && { size: range(heat.sizes, size) }),
+        ...(life !== ALL && { life: range(heat.lives, life) }) });
     const onKey = (e: TargetedKeyboardEvent<HTMLTableSectionElement>) => {
         const move = MOVES[e.key];
         if (!move || e.ctrlKey || e.metaKey || e.altKey) return;
         const at = (x: number, most_x: number) =>
             Math.max(0, Math.min(most_x - 1, x));
-        const next: [number, number] = [at(here[0] + move[0], sizes.length),
-                                        at(here[1] + move[1], lives.length)];
+        const next: [number, number] = [at(here[0] + move[0], rows.length),
+                                        at(here[1] + move[1], columns.length)];
         setHere(next);
         body.current?.querySelectorAll("tr")[next[0]]
             ?.querySelectorAll("button")[next[1]]?.focus();
@@ -51,24 +74,27 @@ function Grid(props: { heat: Heat; by: By }) {
         e.stopPropagation();
     };
     return <table class="heat">
-        <caption class="dim">rows: size of a block; columns: how long it
-            lived; a cell: {by} in it. A click filters by it.</caption>
         <tbody ref={body} onKeyDown={onKey}>
-            {sizes.map((s, row) => <tr key={s}>
-                <th scope="row">{bytesText(heat.sizes[s] as number)}</th>
-                {lives.map((l, column) => {
-                    const cell = cellOf(heat, s, l);
+            {rows.map((s, row) => <tr key={s}>
+                <th scope="row">{s === ALL ? "all"
+                    : bytesText(heat.sizes[s] as number)}</th>
+                {columns.map((l, column) => {
+                    const cell = sumOf(heat, sizes, lives, s, l);
                     const value = valueOf(cell, by);
+                    const isSum = s === ALL || l === ALL;
                     /* Of six: roots, so that what is small is still seen. */
                     const strength = Math.ceil(6 * Math.sqrt(value / most));
-                    const label = `${bytesText(heat.sizes[s] as number)} or ` +
-                        `more, ${durationText(heat.lives[l] as number)} or ` +
-                        `more: ${saidText(value, by)}, ${cell[2]} sampled`;
+                    const share = value / (l !== ALL ? mostOfLife
+                        : s !== ALL ? mostOfSize : Infinity);
+                    const label = `${sizeText(s)}, ${lifeText(l)}: ` +
+                        `${saidText(value, by)}, ${countText(cell[2] ?? 0)} ` +
+                        "sampled";
                     return <td key={l}><button type="button" title={label}
                         aria-label={label} disabled={value <= 0}
                         tabIndex={row === here[0] && column === here[1]
                             ? 0 : -1}
-                        class={`cell heat-${strength}`}
+                        class={isSum ? "cell sum" : `cell heat-${strength}`}
+                        style={isSum ? { "--share": `${share * 100}%` } : {}}
                         onFocus={() => setHere([row, column])}
                         onClick={() => choose(s, l)}>
                         {value > 0 && valueText(value, by)}</button></td>;
@@ -77,7 +103,7 @@ function Grid(props: { heat: Heat; by: By }) {
         </tbody>
         <tfoot><tr><td />{lives.map((l) =>
             <th scope="col" key={l}>{durationText(heat.lives[l] as number)}
-            </th>)}</tr></tfoot>
+            </th>)}<th scope="col">all</th></tr></tfoot>
     </table>;
 }
 
@@ -94,6 +120,9 @@ export function HeatView(props: { params: Params; trace: TraceInfo }) {
                     {countText(heat.cells.length)} cells hold blocks, the
                     fullest {saidText(Math.max(0, ...heat.cells.map((c) =>
                     valueOf(c, by))), by)}</span></p>
+            <p class="under dim">Rows: size of a block; columns: how long it
+                lived; a cell: {by} in it; last, each by itself. A click
+                filters by it.</p>
             <Region label="Heat map"><Grid heat={heat} by={by} /></Region>
         </>}</Waiting>
     </section>;

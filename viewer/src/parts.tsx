@@ -202,12 +202,17 @@ export const cutName = (text: string) => cutTo(text, NAME_MOST);
 export const shortOf = (f: Func | undefined) =>
     cutName(clean(f?.short || f?.name || "[unknown]"));
 
-/* What allocated; mmap's sites stand apart. */
+/* What allocated, and who calls it; mmap's sites stand apart. */
 export function SiteHead(props: { fn: Func | undefined; q: string;
-                                  r: { line: number; is_mapping?: boolean } }) {
+                                  functions: Func[];
+                                  r: { line: number; callers: number[];
+                                       is_mapping?: boolean } }) {
+    const { r } = props;
+    const callers = [...new Set(r.callers.map((c) =>
+        "← " + shortOf(props.functions[c])))].join(" ");
     return <th scope="row">
-        <Name q={props.q} line={props.r.line} fn={props.fn} />
-        {props.r.is_mapping && <span class="tag">mapping</span>}
+        <Name q={props.q} line={r.line} fn={props.fn} callers={callers} />
+        {r.is_mapping && <span class="tag">mapping</span>}
     </th>;
 }
 
@@ -229,16 +234,19 @@ export function placeOf(f: Func | undefined, line?: number): string {
     if (!f) return "";
     const at = f.file ? fileOf(f.file) + (line ? `:${line}` : "") : "";
     const module = f.module && fileOf(f.module);
-    return [at, module === fileOf(f.file) ? "" : module]
-        .filter((s) => s !== "").join(" · ");
+    /* A name without a symbol has its module: libc.so.6+0x1234. */
+    return [at, module === fileOf(f.file) ? "" : module].filter((s) =>
+        s !== "" && !f.name.startsWith(s + "+0x")).join(" · ");
 }
 
 export function Name(props: { fn: Func | undefined; line?: number;
-                              q?: string }) {
+                              q?: string; callers?: string }) {
     const place = placeOf(props.fn, props.line);
     return <span class="name">
         <FunctionName fn={props.fn} q={props.q ?? ""} isLine />
         {place && <span class="place" title={place}>{cutName(place)}</span>}
+        {props.callers && <bdi class="callers" title={props.callers}>
+            {props.callers}</bdi>}
     </span>;
 }
 

@@ -50,7 +50,7 @@ function Table(props: { answer: Sites; trace: TraceInfo; params: Params }) {
                         if (fn) pick({ fn, line: r.line });
                     }}
                     cells={(r) => <>
-                        <SiteHead q={q} r={r}
+                        <SiteHead q={q} r={r} functions={answer.functions}
                             fn={shown(answer.functions[r.function])} />
                         <SumCells sum={r.sum} whole={answer.total} by={by}
                             exact={exact} most={most} />

@@ -32,7 +32,7 @@ export const sortQuery = (s: Sorting) =>
     textOf(s) === s.columns[0] ? "" : `${s.key}=${textOf(s)}`;
 
 /* Columns whose own direction is up. */
-const UP = new Set(["name", "time", "line", "source", "thread"]);
+const UP = new Set(["name", "callee", "time", "line", "source", "thread"]);
 
 export function Head(props: { column: string; label: string; title?: string;
                               sorting: Sorting | undefined; class?: string }) {

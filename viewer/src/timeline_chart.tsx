@@ -8,13 +8,13 @@
 import { useMemo, useState } from "preact/hooks";
 import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { momentText } from "./format";
-import { Choice } from "./parts";
+import { Choice, cutTo } from "./parts";
 import type { Params, Range } from "./state";
 import { go } from "./state";
 import type { Draw, Line, Stack } from "./timeline_lines";
 import { DRAWS, STACKS, bandAt, drawOf, drawnText, stackOf, titleOf, wordOf } from
     "./timeline_lines";
-import type { Meaning, Span, Spot } from "./timeline_plot";
+import type { Meaning, Room, Span, Spot } from "./timeline_plot";
 import { Plot } from "./timeline_plot";
 import { Tip } from "./tip";
 
@@ -72,6 +72,8 @@ const Shown = ({ line }: { line: Line }) => line.show
         <Swatch line={line} />{line.name}</label>
     : <><Swatch line={line} />{line.name}</>;
 
+const LETTERS = 28; /* of a band's name */
+
 /* Bands have many names: they fold. */
 function Bands(props: { draw: Draw; lines: Line[]; at: number | null;
                         over: Line | undefined }) {
@@ -80,7 +82,8 @@ function Bands(props: { draw: Draw; lines: Line[]; at: number | null;
         <summary>Bands, from the ground up</summary>
         <ul class="legend">{lines.map((line, i) => {
             const what = <><Swatch line={line} />
-                <bdi title={line.title}>{line.name}</bdi></>;
+                <bdi title={line.title ?? line.name}>
+                    {cutTo(line.name, LETTERS)}</bdi></>;
             return <li key={i} class={line === props.over ? "here" : ""}>
                 {line.pick ? <button type="button" class="plain"
                     aria-pressed={line.isPicked} onClick={line.pick}>
@@ -94,6 +97,7 @@ function Bands(props: { draw: Draw; lines: Line[]; at: number | null;
 
 interface ChartProps {
     id: string; /* of the element that has the keys */
+    label?: string;
     draw: Draw;
     lines: Line[];
     step_us: number;
@@ -103,6 +107,7 @@ interface ChartProps {
     onMoment: (us: number) => void;
     high?: number; /* pixels of the picture */
     hasMarks?: boolean; /* those of marks.tsx are drawn */
+    room?: Room;
     children: ComponentChildren; /* choices */
 }
 
@@ -157,7 +162,7 @@ export function Chart(props: ChartProps) {
     const shown = useMemo(() => lines.filter((l) => !l.isHidden), [lines]);
     const bands = lines.filter((l) => l.isBand);
     const others = lines.filter((l) => !l.isBand);
-    return <section class="timeline" aria-label="Time line">
+    return <section class="timeline" aria-label={props.label ?? "Time line"}>
         <div class="tools">
             <ul class="legend" aria-label="Lines">
                 {others.map((line) => <li key={line.name}>
@@ -178,7 +183,7 @@ export function Chart(props: ChartProps) {
                 "they stretch a range, Enter applies."}
             onKeyDown={onKey} onMouseLeave={() => setAt(null)}>
             <Plot draw={draw} lines={shown} high={props.high ?? 148}
-                hasMarks={!!props.hasMarks}
+                hasMarks={!!props.hasMarks} {...(props.room && { room: props.room })}
                 step_us={step_us} spans={spans} cursor={keys?.at}
                 onRange={onRange} onMove={setAt}
                 onSpot={(s) => setSpot(bands.length > 0 ? s : undefined)}

@@ -61,6 +61,7 @@ export interface Line {
     fill?: string;
     isDashed?: boolean;
     isBand?: boolean; /* it stands on the one before it */
+    others?: number; /* so many that are no band of their own */
     values: Values;
     isHidden?: boolean; /* it is in the legend alone */
     show?: (is: boolean) => void;
@@ -84,44 +85,88 @@ function drawn(t: Timeline, list: number[], of: number[] | undefined): Values {
 export const allValues = (t: Timeline) => drawn(t, t.all, t.all_of);
 export const partValues = (t: Timeline) => drawn(t, t.part, t.part_of);
 
-/* Keeps, or keeps no longer, what has such a value of a key. */
-function toggling(params: Params, key: string, value: string,
+/* Keeps, or keeps no longer, what has such a value of the keys. */
+function toggling(params: Params, keys: string[], value: string,
                   also?: () => void): Pick<Line, "pick" | "isPicked"> {
-    const is = all(params, key).includes(value);
+    const is = keys.every((key) => all(params, key).includes(value));
     return { isPicked: is, pick: () => {
         if (!is) also?.();
-        go({ [key]: is ? all(params, key).filter((v) => v !== value)
-            : added(params, key, value) });
+        go(Object.fromEntries(keys.map((key) => [key, is
+            ? all(params, key).filter((v) => v !== value)
+            : added(params, key, value)])));
     } };
 }
 
-function bandLine(t: Timeline, b: Band, params: Params, trace: TraceInfo) {
-    if (b.others !== undefined)
-        return { name: `${countText(b.others)} others` };
+/* Which keys of the address a key of the filter is: of both sides, two. */
+type KeysOf = (key: string) => string[];
+
+const othersOf = (n: number) => ({ name: `${countText(n)} others`, others: n });
+
+function bandLine(t: Timeline, b: Band, params: Params, trace: TraceInfo,
+                  keysOf: KeysOf) {
+    if (b.others !== undefined) return othersOf(b.others);
     if (b.thread !== undefined) {
         const index = String(b.thread);
         return { name: clean(threadName(trace, index)),
-                 ...toggling(params, "thread", index) };
+                 ...toggling(params, keysOf("thread"), index) };
     }
     if (b.module !== undefined)
         return { name: fileOf(b.module) || "[unknown]",
                  title: clean(b.module),
-                 ...(b.module && toggling(params, "inmodule",
+                 ...(b.module && toggling(params, keysOf("inmodule"),
                                           "=" + b.module)) };
     const fn = t.functions?.[b.function as number];
     return { name: shortOf(fn), title: nameOf(fn),
-             ...(fn?.name && toggling(params, "in", "=" + fn.name,
+             ...(fn?.name && toggling(params, keysOf("in"), "=" + fn.name,
                                       () => pick({ fn }))) };
 }
 
 /* The bands of what passes, the first at the ground; inks are one more than
  * bands may be, the last is that of the others. */
 export function bandLines(t: Timeline, params: Params, trace: TraceInfo,
-                          inks: readonly string[]): Line[] {
+                          inks: readonly string[],
+                          keysOf: KeysOf = (key) => [key]): Line[] {
     return (t.bands ?? []).map((b, i) => {
         const ink = inks[b.others === undefined ? i : inks.length - 1] ?? "";
-        return { ...bandLine(t, b, params, trace), ink, fill: ink,
+        return { ...bandLine(t, b, params, trace, keysOf), ink, fill: ink,
                  isBand: true, values: drawn(t, b.values, t.part_of) };
+    });
+}
+
+const sumOf = (list: Values) => list.reduce<number>((s, v) => s + (v ?? 0), 0);
+
+/* Bands of two sides. A colour is one name's on both: they go to those that
+ * have most on both together, the rest of each side is one band. */
+export function bandLinesOfBoth(sides: Line[][],
+                                inks: readonly string[]): Line[][] {
+    const last = inks.length - 1;
+    const nameOf_ = (l: Line) => l.others === undefined
+        ? l.title ?? l.name : undefined;
+    const has = new Map<string | undefined, number>();
+    for (const line of sides.flat())
+        has.set(nameOf_(line), (has.get(nameOf_(line)) ?? 0) +
+            sumOf(line.values));
+    has.delete(undefined);
+    const names = [...has].sort((a, b) => b[1] - a[1]).slice(0, last)
+        .map(([name]) => name);
+    return sides.map((lines) => {
+        const placed = lines.map((line) => ({
+            line, at: names.indexOf(nameOf_(line)) }));
+        const rest = placed.filter((p) => p.at < 0).map((p) => p.line);
+        const bands = placed.filter((p) => p.at >= 0)
+            .sort((a, b) => a.at - b.at).map(({ line, at }) => {
+                const ink = inks[at] as string;
+                return { ...line, ink, fill: ink };
+            });
+        const [first] = rest;
+        if (!first) return bands;
+        const ink = inks[last] as string;
+        return [...bands, {
+            ...othersOf(rest.reduce((n, l) => n + (l.others ?? 1), 0)),
+            ink, fill: ink, isBand: true,
+            values: first.values.map((v, i) => v === null ? null
+                : rest.reduce((s, l) => s + (l.values[i] ?? 0), 0)),
+        }];
     });
 }
 

@@ -76,6 +76,13 @@ export interface PlotProps extends Handlers {
     spans: Span[];
     hasMarks: boolean;
     cursor: number | undefined; /* step that the keys chose */
+    room?: Room;
+}
+
+/* What a plot has room for at least, so that two have one scale. */
+export interface Room {
+    steps: number;
+    value: number;
 }
 
 /* What is drawn first is covered by what is drawn after it. */
@@ -137,7 +144,8 @@ function options(width: number, props: PlotProps, spans: () => Span[],
         grid: { stroke: css("--grid"), width: 1 },
         ticks: { stroke: css("--grid"), size: 4 },
     };
-    const least = draw === "temporary" ? 0.01 : 1;
+    const least = Math.max(draw === "temporary" ? 0.01 : 1,
+                           (props.room?.value ?? 0) * 1.05);
     const isBytes = draw === "bytes" || draw === "allocated";
     return {
         width, height: props.high, legend: { show: false },
@@ -161,7 +169,8 @@ function options(width: number, props: PlotProps, spans: () => Span[],
 
 /* Lines may be of different lengths; a step is as wide as the next is far. */
 function dataOf(props: PlotProps): uPlot.AlignedData {
-    const n = Math.max(...props.lines.map((l) => l.values.length));
+    const n = Math.max(props.room?.steps ?? 0,
+                       ...props.lines.map((l) => l.values.length));
     const sums = tops(props.lines);
     const x = Array.from({ length: n + 1 }, (_, i) => (i * props.step_us) / 1e6);
     const closed = (list: Values) => Array.from({ length: n + 1 }, (_, i) =>
@@ -179,7 +188,7 @@ export function Plot(props: PlotProps) {
     latest.current = props;
 
     /* Another look is another plot; other figures are not. */
-    const look = JSON.stringify([props.draw, props.lines.map((l) =>
+    const look = JSON.stringify([props.draw, props.room, props.lines.map((l) =>
         [l.ink, l.fill, l.isBand, l.isDashed])]);
     useLayoutEffect(() => {
         const element = box.current as HTMLDivElement;

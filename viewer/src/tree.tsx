@@ -19,7 +19,10 @@ import { byOf, filterOf, focusOf, go, one } from "./state";
 /* Rows are unfolded at first as far as one child has most of its parent. */
 const MOST = 0.6;
 
-/* A name beside its indentation. */
+/* Pixels of a level, and of all of them: names keep their room, and figures
+ * stay in sight, however deep the calls go. */
+const LEVEL_WIDE = 14;
+const levelsWide = () => innerWidth / 8;
 const NAME_WIDE = 220;
 
 function unfoldedAtFirst(f: Forest): Set<number> {
@@ -72,6 +75,7 @@ interface RowProps {
     whole: Sum;
     q: string;
     isOwn: boolean;
+    level: number; /* pixels */
     onToggle: () => void;
     onPick: () => void;
 }
@@ -82,7 +86,7 @@ function TreeRow(props: RowProps) {
         cutBelow(f, node) === 0;
     const fn = f.functions[f.fn[node] as number];
     const depth = f.depth[node] as number;
-    const indent = Math.min(depth - 1, 60) * 14;
+    const indent = (depth - 1) * props.level;
     return <tr aria-level={depth} tabIndex={props.isHere ? 0 : -1}
         aria-expanded={isLeaf ? undefined : props.isOpen}
         class={props.isHere ? "picked" : ""} onClick={props.onPick}
@@ -106,11 +110,12 @@ function TreeRow(props: RowProps) {
     </tr>;
 }
 
-function CutRow(props: { f: Forest; node: number; by: By; columns: number }) {
+function CutRow(props: { f: Forest; node: number; by: By; columns: number;
+                         level: number }) {
     const { f, node } = props;
     return <tr class="rest" aria-level={(f.depth[node] as number) + 1}>
         <th scope="row"><span class="indent" style={{ paddingInlineStart:
-            `${Math.min(f.depth[node] as number, 60) * 14 + 18}px` }}>
+            `${(f.depth[node] as number) * props.level + 18}px` }}>
             smaller paths, not listed</span></th>
         <Cell x={cutBelow(f, node)} by={props.by} />
         {Array.from({ length: props.columns }, (_, i) => <td key={i} />)}
@@ -136,6 +141,8 @@ function Table(props: { answer: Tree; params: Params; trace: TraceInfo;
     const order = sortQuery(sorting);
     const rows = useMemo(() => rowsOf(f, open, sorting), [f, open, order]);
     const at = Math.max(0, rows.indexOf(here));
+    const level = Math.min(LEVEL_WIDE, levelsWide() / Math.max(1, ...rows.map(
+        (node) => f.depth[node < 0 ? -1 - node : node] as number)));
 
     const fragment = (node: number) => {
         const path = pathTo(f, node)
@@ -221,10 +228,10 @@ function Table(props: { answer: Tree; params: Params; trace: TraceInfo;
                 <tbody ref={body} onKeyDown={onKey}>
                     {rows.map((node) => node < 0
                         ? <CutRow key={node} f={f} node={-1 - node} by={by}
-                            columns={exact ? 2 : 4} />
+                            columns={exact ? 2 : 4} level={level} />
                         : <TreeRow key={node} f={f} node={node} by={by}
                             exact={exact} whole={answer.focus} q={q}
-                            isOwn={isOwnOf(params)}
+                            isOwn={isOwnOf(params)} level={level}
                             isOpen={open.has(node)}
                             isHere={node === (rows[at] ?? -1)}
                             onToggle={() => unfold(node, !open.has(node))}

@@ -154,6 +154,12 @@ wrappers_are_only_wrappers(void **state)
     assert_true(
         alqi_cli_is_wrapper("std::allocator<int>::allocate(unsigned long)"));
     assert_true(alqi_cli_is_wrapper("__gnu_cxx::new_allocator<int>::allocate"));
+    assert_true(alqi_cli_is_wrapper("zmalloc_usable"));
+    assert_true(alqi_cli_is_wrapper("CRYPTO_zalloc"));
+    assert_true(alqi_cli_is_wrapper(
+        "llvm::User::operator new(unsigned long, unsigned int)"));
+    assert_false(
+        alqi_cli_is_wrapper("call(void* (*)(A::operator newer), int)"));
     assert_false(alqi_cli_is_wrapper("malloc_table_fill"));
     assert_true(alqi_cli_is_wrapper("std::_Vector_base<int, "
                                     "std::allocator<int> >::_M_allocate"));

@@ -94,6 +94,31 @@ static const char *const whole[] = {
     "Perl_safesysrealloc",
     "Perl_savepv",
     "Perl_savepvn",
+    /* Redis, Valkey */
+    "zmalloc",
+    "zmalloc_usable",
+    "zcalloc",
+    "zcalloc_num",
+    "zcalloc_usable",
+    "zrealloc",
+    "zrealloc_usable",
+    "zstrdup",
+    "ztrymalloc",
+    "ztrymalloc_usable",
+    "ztrymalloc_usable_internal",
+    "ztrycalloc",
+    "ztrycalloc_usable",
+    "ztryrealloc",
+    "ztryrealloc_usable",
+    /* OpenSSL */
+    "CRYPTO_malloc",
+    "CRYPTO_zalloc",
+    "CRYPTO_realloc",
+    "CRYPTO_clear_realloc",
+    "CRYPTO_aligned_alloc",
+    "CRYPTO_strdup",
+    "CRYPTO_strndup",
+    "CRYPTO_memdup",
     /* SQLite */
     "sqlite3MemMalloc",
     "sqlite3MemRealloc",
@@ -188,13 +213,24 @@ is_of_rust(const char *function)
             strstr(function, "::") >= trait);
 }
 
+/* A class's own: "llvm::User::operator new(unsigned long, unsigned int)". */
+static bool
+is_new_of_class(const char *function)
+{
+    const char *found = strstr(function, "::operator new");
+
+    return found != NULL &&
+           memchr(function, '(', (size_t)(found - function)) == NULL;
+}
+
 bool
 alqi_cli_is_wrapper(const char *function)
 {
     return is_any(whole, ALQI_COUNT_OF(whole), function) ||
            is_any(more, n_more, function) ||
            has_prefix(prefixes, ALQI_COUNT_OF(prefixes), function) ||
-           is_of_rust(function) || alqi_view_cxxname_is_internal(function);
+           is_new_of_class(function) || is_of_rust(function) ||
+           alqi_view_cxxname_is_internal(function);
 }
 
 /* The copy of the list is never freed: the names point into it. */
