@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 import snapshots
-from snapshots import Snapshot
+from snapshots import Graph, Snapshot
 
 BIN = os.environ['ALIQUOT_BIN']
 SEED = int(os.environ.get('ALQ_TEST_SEED', 0))
@@ -26,65 +26,6 @@ def run(*args, rc=0, stdin=None):
         raise AssertionError(f'{args}: {done.returncode}\n{done.stdout}'
                              f'{done.stderr}')
     return done
-
-
-class Graph:
-    """Random blocks; edges and roots may lead to memory outside."""
-
-    def __init__(self, seed):
-        r = random.Random(seed)
-        n, at = r.randrange(1, 40), 0x7f0000000008
-        self.words, self.edges, self.kinds = {}, {}, {}
-        for _ in range(n):
-            words = r.randrange(1, 9)
-            self.words[at] = words
-            at += words * 8 + 8 + r.choice([0, 0, 8, 160, 40000, 1 << 27])
-        blocks = list(self.words)
-        for a in blocks:
-            count = r.choice([0, 0, 1, 2, 3])
-            self.edges[a] = [r.choice(blocks + [0x5000])
-                             for _ in range(min(count, self.words[a]))]
-            self.kinds[a] = r.randrange(3)
-        self.roots = [(i, r.choice(blocks + [0x5008]))
-                      for i in range(r.randrange(4)) for _ in range(2)]
-
-    def bytes(self, seed=0):
-        s = Snapshot()
-        s.program(1, 1790000000000000, 'p')
-        for i in range(3):
-            s.kind(i, 'kind%d' % i)
-        for i, block in self.roots:
-            s.root(snapshots.GLOBAL, 0, 0x100 + i, 'root%d' % i, block)
-        for a in self.words:
-            s.block(a, self.words[a], self.kinds[a], None, self.edges[a])
-        return s.end()
-
-    def reached(self, without=None):
-        """Blocks that roots lead to, but not through `without`: a block, or a
-        root's number."""
-        seen = set()
-        work = [b for i, b in self.roots if i != without]
-        while work:
-            a = work.pop()
-            if a in self.words and a not in seen and a != without:
-                seen.add(a)
-                work += self.edges[a]
-        return seen
-
-    def retained(self, what):
-        lost = self.reached() - self.reached(what)
-        return sum(8 * (self.words[a] + 1) for a in lost), len(lost)
-
-    def distance(self):
-        """Of each block: steps from a root."""
-        far = {}
-        line = collections.deque((b, 1) for _, b in self.roots)
-        while line:
-            a, n = line.popleft()
-            if a in self.words and a not in far:
-                far[a] = n
-                line.extend((b, n + 1) for b in self.edges[a])
-        return far
 
 
 class Case(unittest.TestCase):
@@ -250,7 +191,7 @@ class Pages(Case):
         site = run('--path=site:make', path).stdout
         self.assertIn('→ pair 0x10028 of make_list (list.c:12)', site)
         lost = run('--path=0x30008', path).stdout
-        self.assertIn('roots lead to 0, 1 are garbage', lost)
+        self.assertIn('roots lead to 0, and not to 1: garbage', lost)
 
     def test_sites_have_errors(self):
         group = [g for g in self.json('--holders', self.small())['groups']

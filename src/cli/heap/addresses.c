@@ -6,6 +6,16 @@
 
 #include "cli/tool/cli.h"
 
+static struct alqi_cli_heap_field *
+field_new(struct alqi_cli_heap_addresses *set, uint64_t index)
+{
+    if (set->high == 0 || index < set->low)
+        set->low = index;
+    if (index >= set->high)
+        set->high = index + 1;
+    return alqi_cli_zeros(1, sizeof(struct alqi_cli_heap_field));
+}
+
 static struct alqi_cli_heap_granule *
 granule_at(struct alqi_cli_heap_addresses *set, uint64_t address)
 {
@@ -16,7 +26,7 @@ granule_at(struct alqi_cli_heap_addresses *set, uint64_t address)
         set->fields = alqi_cli_zeros(ALQI_CLI_HEAP_FIELDS, sizeof *set->fields);
     field = &set->fields[address >> ALQI_CLI_HEAP_FIELD_BITS];
     if (*field == NULL)
-        *field = alqi_cli_zeros(1, sizeof **field);
+        *field = field_new(set, address >> ALQI_CLI_HEAP_FIELD_BITS);
     granule = &(*field)->granules[address >> ALQI_CLI_HEAP_GRANULE_BITS &
                                   (ALQI_CLI_HEAP_GRANULES - 1)];
     if (*granule == NULL) {
@@ -67,7 +77,7 @@ places_fill(struct alqi_cli_heap_addresses *set)
     uint32_t n = 0;
 
     set->places = alqi_cli_zeros(set->n_places + 1, sizeof *set->places);
-    for (uint64_t f = 0; set->fields != NULL && f < ALQI_CLI_HEAP_FIELDS; f++)
+    for (uint64_t f = set->low; f < set->high; f++)
         for (uint64_t g = 0;
              set->fields[f] != NULL && g < ALQI_CLI_HEAP_GRANULES; g++)
             if (set->fields[f]->granules[g] != NULL)
@@ -94,7 +104,7 @@ alqi_cli_heap_addresses_seal(struct alqi_cli_heap_addresses *set)
 void
 alqi_cli_heap_addresses_free(struct alqi_cli_heap_addresses *set)
 {
-    for (uint32_t f = 0; set->fields != NULL && f < ALQI_CLI_HEAP_FIELDS; f++) {
+    for (uint64_t f = set->low; f < set->high; f++) {
         for (uint32_t g = 0;
              set->fields[f] != NULL && g < ALQI_CLI_HEAP_GRANULES; g++)
             free(set->fields[f]->granules[g]);

@@ -53,6 +53,7 @@ struct alqi_cli_heap_addresses {
         struct alqi_cli_heap_granule *granule;
     } * places; /* by address, of a sealed set */
     uint32_t n_places;
+    uint64_t low, high;         /* fields that are there lie in [low, high) */
     uint64_t n_twice;           /* blocks that were there already */
     uint32_t n_inner, n_leaves; /* of a sealed set */
 };

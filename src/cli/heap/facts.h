@@ -1,5 +1,5 @@
 /* facts.h -- number, address, size and kind of some blocks, found again
- *                                                      [.inv.walks, snapshot.h]
+ *                                                      [.inv.walks, state.h]
  *
  * Wanted first, then all found at once (_fill: a look over all orders and a
  * walk over the file), then asked. */

@@ -97,7 +97,8 @@ alqi_cli_heap_file_open(struct alqi_cli_heap_file *file, const char *path)
 
     memset(file, 0, sizeof *file);
     rc = alqi_cli_unpack_file(
-        &path, "name the file that `aliquot snapshot --graph` wrote", &fd, NULL);
+        &path, "name the file that `aliquot snapshot --graph` wrote", &fd,
+        NULL);
     file->path = path;
     if (rc < 0) {
         bytes = plain(fd, path);

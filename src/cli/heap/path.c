@@ -219,10 +219,10 @@ ways_print(struct ways *w)
 {
     FILE *out = w->run->term.out;
 
-    fprintf(out, "%" PRIu64 " blocks are %s; roots lead to %" PRIu64,
-            w->n_named, alqi_cli_shown(w->run->path).text, w->n_reached);
+    fprintf(out, "%s: %" PRIu64 " found; roots lead to %" PRIu64,
+            alqi_cli_shown(w->run->path).text, w->n_named, w->n_reached);
     if (w->n_reached < w->n_named)
-        fprintf(out, ", %" PRIu64 " are garbage, not yet collected",
+        fprintf(out, ", and not to %" PRIu64 ": garbage, not yet collected",
                 w->n_named - w->n_reached);
     fprintf(out, "\n\n");
     for (uint32_t i = 0; i < w->n_nearest; i++)

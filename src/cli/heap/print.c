@@ -111,8 +111,8 @@ alqi_cli_heap_head(struct alqi_cli_heap_run *r)
                 alqi_cli_text_duration((double)s->stop_ns / 1000).text,
                 s->is_copied ? "a copy of the process" : "the process itself");
     fprintf(t->out,
-            "\n%" PRIu32 " roots of %" PRIu32 " names; %" PRIu32
-            " blocks have samples\n\n",
+            "\n%" PRIu32 " roots of %" PRIu32 " names; sampled blocks: %" PRIu32
+            "\n\n",
             s->n_roots, s->n_holders, s->n_samples);
     alqi_cli_heap_heads(t, "");
     alqi_cli_heap_figures(t, s->held.words, s->held.n_blocks);

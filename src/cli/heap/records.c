@@ -1,5 +1,5 @@
 /* records.c -- modules, kinds, sites, roots and samples of a snapshot
- *                                                                 [snapshot.h]
+ *                                                                 [state.h]
  *
  * .inv.named  Roots of equal names are one holder: the slots of an array, the
  *             words of a stack, the frames of one place. */

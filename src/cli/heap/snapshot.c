@@ -1,5 +1,5 @@
 /* snapshot.c -- walks that make a snapshot's numbers, graph and sizes
- *                                                                 [snapshot.h]
+ *                                                                 [state.h]
  *
  *   open:   walk 1  records; addresses; which blocks lead to others
  *   solve:  walk 2  edges between inner blocks; then dominators
