@@ -23,7 +23,9 @@ granule_at(struct alqi_cli_heap_addresses *set, uint64_t address)
     struct alqi_cli_heap_granule **granule;
 
     if (set->fields == NULL) /* pages that are not touched cost nothing */
-        set->fields = alqi_cli_zeros(ALQI_CLI_HEAP_FIELDS, sizeof *set->fields);
+        set->fields = calloc(ALQI_CLI_HEAP_FIELDS, sizeof *set->fields);
+    if (set->fields == NULL)
+        alqi_cli_die("heap: no memory for the places of blocks");
     field = &set->fields[address >> ALQI_CLI_HEAP_FIELD_BITS];
     if (*field == NULL)
         *field = field_new(set, address >> ALQI_CLI_HEAP_FIELD_BITS);
