@@ -15,6 +15,7 @@ import common
 
 SHAPES = os.environ["SHAPES"]
 ENDS = os.environ["ENDS"]
+ODD = os.environ["ODD"]
 HAMMER = os.environ["HAMMER"]
 CLASSES = ["lost", "indirect", "possible", "held"]
 
@@ -307,6 +308,27 @@ class ShapesTest(Case):
         status, moment, _ = self.end("exec", 20, "--exact")
         self.assertEqual((status, moment), (7, "end"))
 
+    @unittest.skipUnless(os.geteuid() == 0, "not root")
+    def test_container(self):
+        """It has another number there, and is process 1."""
+        if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"],
+                          capture_output=True).returncode != 0:
+            self.skipTest("skipped: containers: unshare is denied")
+        inside = ["unshare", "--mount", "--pid", "--fork", "--mount-proc"]
+        run, pid = self.start("--exact", "--follow",
+                              program=(*inside, SHAPES))
+        found = self.leaks(children(pid)[0])
+        self.assertEqual(self.by_function(found), EXPECTED)
+        run.communicate()
+        result = subprocess.run(
+            [common.BIN, "record", "-q", "-f", "--exact", "--follow",
+             "--leaks", "-o", os.path.join(self.dir, "t.%p.ctf"), "--",
+             *inside, ENDS, "exit"], capture_output=True, text=True,
+            env=common.ENV)
+        self.assertEqual(result.returncode, 7)
+        self.assertRegex(result.stderr, r"at its end[^\n]*\n\n.*\n +1\.95 KiB"
+                         " +1  LOST")
+
     def test_refused(self):
         self.assertEqual(common.run("leaks").returncode, 2)
         self.assertEqual(common.run("leaks", "-p", "0").returncode, 2)
@@ -320,12 +342,89 @@ class ShapesTest(Case):
         self.assertIn("aliquot leaks -p", result.stderr)
 
 
+class OddTest(Case):
+    """Pointers and memory that are no everyday ones."""
+
+    EXPECTED = {"tag_low": ("possible", 501), "tag_high": ("lost", 502),
+                "hold_by_shared": ("held", 503), "hold_by_huge": ("held", 504),
+                "hold_by_thp": ("held", 505), "hold_by_guarded": ("held", 506),
+                "lose_behind_guard": ("lost", 507),
+                "hold_by_key": ("held", 508)}
+
+    def check_odd(self, *args):
+        _, pid = self.start(*args, program=(ODD,))
+        found = self.leaks(pid)
+        expected = {f: {c: b} for f, (c, b) in self.EXPECTED.items()}
+        with open(os.path.join(self.dir, "out")) as f:
+            if "no huge pages" in f.read():
+                del expected["hold_by_huge"]
+                print("skipped: huge pages: none is set aside",
+                      file=sys.stderr)
+        expected["hold_by_block"] = {"held": 300509}
+        seen = {}
+        for s in found["sites"]:
+            if s["function"] in expected:
+                seen.setdefault(s["function"], {})[s["class"]] = s["bytes"]
+        self.assertEqual(seen, expected)
+        return pid
+
+    def test_exact(self):
+        self.check_odd("--exact")
+
+    def test_sampled(self):
+        self.check_odd("--rate=1")
+
+    def test_ptrace_forbidden(self):
+        """Somebody else traces the process: what stands against it is said,
+        and the process is as it was."""
+        if shutil.which("strace") is None:
+            self.skipTest("skipped: a traced process: no strace")
+        run, pid = self.start("--exact", program=(ODD,))
+        tracer = subprocess.Popen(["strace", "-o", "/dev/null", "-p",
+                                   str(pid)], stderr=subprocess.DEVNULL)
+        with_status = f"/proc/{pid}/status"
+
+        def is_traced():
+            with open(with_status) as f:
+                return "TracerPid:\t0\n" not in f.read()
+        wait_until(is_traced)
+        result = common.run("leaks", "-p", str(pid))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("traced", result.stderr)
+        tracer.terminate()
+        tracer.wait()
+        self.leaks(pid)
+        run.communicate()
+        self.assertEqual(run.returncode, 0)
+
+    def test_killed_while_looked_at(self):
+        """The process goes at any moment of the look: it is classed as it
+        was, or that is said; nothing of it stays."""
+        before = set(copies())
+        chance = random.Random(int(os.environ.get("ALQ_TEST_SEED", "0")) + 2)
+        for _ in range(10):
+            run, pid = self.start("--exact", program=(SHAPES, "12"))
+            looking = subprocess.Popen(
+                [common.BIN, "leaks", "--json", "-p", str(pid)],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            time.sleep(chance.random() * 0.05)
+            os.kill(pid, signal.SIGKILL)
+            out, err = looking.communicate()
+            if looking.returncode == 0:
+                json.loads(out)
+            else:
+                self.assertIn(looking.returncode, (1, 3))
+                self.assertRegex(err.decode(), "^aliquot: leaks: ")
+            run.communicate()
+        wait_until(lambda: set(copies()) <= before)
+
+
 class HammerTest(Case):
     """Threads that never rest: each block is held at any moment, so one that
     is said to be lost is a picture of two moments."""
 
-    def look(self, n_looks, *args):
-        run, pid = self.start(*args, program=(HAMMER, "16"))
+    def look(self, n_looks, *args, n_threads=16):
+        run, pid = self.start(*args, program=(HAMMER, str(n_threads)))
         for _ in range(n_looks):
             found = self.leaks(pid)
             for c in ("lost", "indirect"):
@@ -343,6 +442,9 @@ class HammerTest(Case):
 
     def test_sampled(self):
         self.look(3, "--interval=512")
+
+    def test_hundred_threads(self):
+        self.look(1, "--interval=4K", n_threads=100)
 
     def test_killed(self):
         """The command is killed at a random moment: the process goes on, and

@@ -173,10 +173,19 @@ const struct alqi_cli_mapping *
 alqi_cli_attach_target_at(const struct alqi_cli_attach_target *t,
                           uintptr_t address)
 {
-    for (size_t i = 0; i < t->n_mappings; i++)
-        if (address >= t->mappings[i].start && address < t->mappings[i].end)
-            return &t->mappings[i];
-    return NULL;
+    size_t low = 0, high = t->n_mappings; /* the system lists them in order */
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (address >= t->mappings[middle].end)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->n_mappings && address >= t->mappings[low].start
+               ? &t->mappings[low]
+               : NULL;
 }
 
 static bool
@@ -190,6 +199,14 @@ is_same_namespace(pid_t one, pid_t other)
         return false;
     snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)other);
     return stat(path, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+pid_t
+alqi_cli_attach_inner_pid(pid_t pid)
+{
+    struct alqi_cli_attach_target target = {.pid = pid};
+
+    return status_read(&target) ? target.inner_pid : 0;
 }
 
 pid_t

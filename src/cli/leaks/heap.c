@@ -38,6 +38,7 @@ struct finding {
     struct alqi_cli_leak_memory *memory;
     struct alqi_cli_leak_table *table;
     bool is_whole;
+    uint64_t end; /* of all extents so far */
 };
 
 /* ---- extents ------------------------------------------------------------- */
@@ -51,12 +52,17 @@ extent_add(struct finding *f, uint64_t from, uint64_t to, bool is_known)
         alqi_cli_realloc(h->extents, h->n_extents + 1, sizeof *h->extents);
     h->extents[h->n_extents++] =
         (struct alqi_cli_leak_extent){from, to, is_known};
+    if (to > f->end)
+        f->end = to;
 }
 
-/* Blocks come in the order of their addresses: the last extents are near. */
+/* Blocks come in the order of their addresses: the last extents are near, and
+ * most blocks that are in none lie behind all. */
 static bool
 is_in_extent(const struct finding *f, uint64_t address)
 {
+    if (address >= f->end)
+        return false;
     for (size_t i = f->heap->n_extents; i-- > 0;)
         if (address >= f->heap->extents[i].from &&
             address < f->heap->extents[i].to)
@@ -219,7 +225,7 @@ alqi_cli_leak_heap_find(struct alqi_cli_leak_heap *heap,
                         struct alqi_cli_leak_memory *memory,
                         struct alqi_cli_leak_table *table, bool is_whole)
 {
-    struct finding f = {heap, memory, table, is_whole};
+    struct finding f = {heap, memory, table, is_whole, 0};
     const struct alqi_cli_mapping *brk =
         alqi_cli_attach_target_find(&memory->core->target, "[heap]");
     size_t n_known = table->n;

@@ -86,6 +86,7 @@ alqi_cli_leaks_json(struct alqi_cli_leaks_run *r)
     alqi_cli_json_count(to, "stopped_us", r->core.stopped_ns / 1000);
     alqi_cli_json_count(to, "scanned_bytes", r->scan.memory.n_words * 8);
     alqi_cli_json_count(to, "scan_us", r->scan_us);
+    alqi_cli_json_count(to, "scan_cpu_us", r->scan_cpu_us);
     alqi_cli_json_count(to, "unread_bytes", r->scan.memory.unread_bytes);
     alqi_cli_json_count(to, "device_bytes", r->scan.device_bytes);
     alqi_cli_json_count(to, "unrecorded_blocks", r->scan.heap.n_found);

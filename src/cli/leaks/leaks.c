@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/analysis/remarks.h"
@@ -137,6 +138,7 @@ trace_look(struct alqi_cli_leaks_run *r, int fd)
 {
     struct alqi_cli_input *input;
     uint64_t since_us;
+    clock_t since_cpu;
     int rc;
 
     lseek(fd, 0, SEEK_SET);
@@ -147,8 +149,10 @@ trace_look(struct alqi_cli_leaks_run *r, int fd)
     rc = alqi_cli_input_finish(input);
     r->is_whole = alqi_cli_is_exact(&r->found.analysis);
     since_us = alqi_cli_mono_us();
+    since_cpu = clock();
     alqi_cli_leak_scan_run(&r->scan, &r->core, r->path, r->is_whole);
     r->scan_us = alqi_cli_mono_us() - since_us;
+    r->scan_cpu_us = (uint64_t)(clock() - since_cpu) * 1000000 / CLOCKS_PER_SEC;
     reaches_fill(r);
     alqi_cli_leak_found_sum(&r->found, &r->scan);
     r->places = alqi_cli_leak_places_open(&r->core);

@@ -26,8 +26,8 @@ struct alqi_cli_leaks_run {
     struct alqi_cli_leak_scan scan;
     struct alqi_cli_leak_found found;
     struct alqi_cli_leak_places *places;
-    bool is_whole; /* the recording has every block */
-    uint64_t scan_us;
+    bool is_whole;                 /* the recording has every block */
+    uint64_t scan_us, scan_cpu_us; /* by the clock, and of the processor */
     struct alqi_cli_term term;
 };
 

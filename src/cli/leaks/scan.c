@@ -152,6 +152,7 @@ heap_scan(struct alqi_cli_leak_scan *s)
 struct holes {
     struct alqi_cli_leak_extent *at;
     size_t n;
+    size_t first; /* those before lie in front of what comes */
 };
 
 static void
@@ -199,14 +200,16 @@ holes_make(const struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core)
     return h;
 }
 
-/* The mapping but for the holes. */
+/* The mapping but for the holes; both come in the order of their addresses. */
 static void
 mapping_scan(struct alqi_cli_leak_scan *s, const struct alqi_cli_mapping *m,
-             const struct holes *h)
+             struct holes *h)
 {
     uint64_t from = m->start;
 
-    for (size_t i = 0; i < h->n && from < m->end; i++) {
+    while (h->first < h->n && h->at[h->first].to <= from)
+        h->first++;
+    for (size_t i = h->first; i < h->n && from < m->end; i++) {
         if (h->at[i].to <= from)
             continue;
         if (h->at[i].from >= m->end)
@@ -280,20 +283,19 @@ registers_scan(struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core)
 
 /* ---- pointers into blocks that hold the whole ---------------------------- */
 
-/* What C++ and other libraries keep in front of what they point to; the same
- * that memcheck knows: a length of 8 bytes and as many bytes behind 16; an
- * array of objects, their number in front; a string, its length, its room and
- * a count in front; an object of several bases, each with its table. */
+/* Whether w, so many bytes of the block's begin, say that a pointer to `into`
+ * holds the whole of it: what C++ and other libraries keep in front of what
+ * they point to; the same that memcheck knows: a length of 8 bytes and as many
+ * bytes behind 16; an array of objects, their number in front; a string, its
+ * length, its room and a count in front; an object of several bases, each with
+ * its table. */
 static bool
-is_whole(void *arg, uint32_t block, enum alqi_cli_leak_into into)
+says_whole(const struct alqi_cli_leak_scan *s,
+           const struct alqi_cli_leak_block *b, const uint64_t w[4],
+           enum alqi_cli_leak_into into)
 {
-    const struct alqi_cli_leak_scan *s = arg;
-    const struct alqi_cli_leak_block *b = &s->table.blocks[block];
-    uint64_t w[4] = {0}, offset = 8 * (uint64_t)into;
+    uint64_t offset = 8 * (uint64_t)into;
 
-    if (b->bytes < offset ||
-        alqi_cli_core_read(s->memory.core, b->start, w, sizeof w) < offset + 8)
-        return false;
     if (into == ALQI_CLI_LEAK_AT_8 && w[0] > 0 && b->bytes > 8 &&
         w[0] < b->bytes && (b->bytes - 8) % w[0] == 0)
         return true;
@@ -310,6 +312,28 @@ is_whole(void *arg, uint32_t block, enum alqi_cli_leak_into into)
             return false;
     }
     return true;
+}
+
+/* The process is read once for each block: answers stay, bit by bit of `into`,
+ * and bit 0 says that they are known. */
+static bool
+is_whole(void *arg, uint32_t block, enum alqi_cli_leak_into into)
+{
+    const struct alqi_cli_leak_scan *s = arg;
+    const struct alqi_cli_leak_block *b = &s->table.blocks[block];
+    uint64_t w[4] = {0};
+    size_t n_read;
+
+    if (s->whole[block] == 0) {
+        n_read = alqi_cli_core_read(s->memory.core, b->start, w, sizeof w);
+        s->whole[block] = 1;
+        for (int i = ALQI_CLI_LEAK_AT_8; i <= ALQI_CLI_LEAK_AT_24; i++)
+            if (b->bytes >= 8u * (unsigned)i &&
+                n_read >= 8u * (unsigned)i + 8 &&
+                says_whole(s, b, w, (enum alqi_cli_leak_into)i))
+                s->whole[block] |= (uint8_t)(1 << i);
+    }
+    return (s->whole[block] >> into & 1) != 0;
 }
 
 /* ---- all of it ----------------------------------------------------------- */
@@ -330,6 +354,7 @@ alqi_cli_leak_scan_run(struct alqi_cli_leak_scan *s,
     s->graph.first = s->first;
     s->graph.edges = s->edges;
     s->graph.roots = s->roots;
+    s->whole = alqi_cli_zeros(s->table.n + 1, sizeof *s->whole);
     s->graph.is_whole = is_whole;
     s->graph.arg = s;
     if (!alqi_cli_leak_classify(&s->graph))
@@ -345,6 +370,7 @@ alqi_cli_leak_scan_free(struct alqi_cli_leak_scan *s)
     free(s->first);
     free(s->edges);
     free(s->roots);
+    free(s->whole);
     free(s->graph.classes);
     free(s->graph.by);
 }

@@ -19,6 +19,8 @@ struct alqi_cli_leak_scan {
     size_t *first;
     uint32_t *edges;
     struct alqi_cli_leak_root *roots;
+    /* by block: what its first words say (scan.c); owned */
+    uint8_t *whole;
     size_t edges_capacity, roots_capacity;
     size_t n_edges;
     /* block whose edges come next, while they are found */

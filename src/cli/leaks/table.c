@@ -56,26 +56,26 @@ overlaps_drop(struct alqi_cli_leak_table *t)
     t->n = n;
 }
 
-static void
-pages_put(struct alqi_cli_leak_table *t, size_t i)
+/* Pages before `next` have their first block, and the others have none yet:
+ * blocks come in order, many to a page.  Returns the new `next`. */
+static uint64_t
+pages_put(struct alqi_cli_leak_table *t, size_t i, uint64_t next)
 {
     const struct alqi_cli_leak_block *b = &t->blocks[i];
-    uint64_t last = (end_of(b) - 1) >> PAGE_SHIFT;
-    bool is_new;
+    uint64_t page = b->start >> PAGE_SHIFT;
+    uint64_t behind = ((end_of(b) - 1) >> PAGE_SHIFT) + 1;
 
-    for (uint64_t page = b->start >> PAGE_SHIFT; page <= last; page++) {
-        uint64_t *at = alqi_base_map_at(&t->pages, page, &is_new);
-
-        if (at == NULL)
+    for (page = page > next ? page : next; page < behind; page++)
+        if (!alqi_base_map_put(&t->pages, page, i))
             alqi_cli_die("leaks: there is no memory");
-        if (is_new)
-            *at = i;
-    }
+    return behind > next ? behind : next;
 }
 
 void
 alqi_cli_leak_table_sort(struct alqi_cli_leak_table *t)
 {
+    uint64_t next_page = 0;
+
     if (t->n == 0)
         return;
     qsort(t->blocks, t->n, sizeof *t->blocks, compare);
@@ -85,7 +85,7 @@ alqi_cli_leak_table_sort(struct alqi_cli_leak_table *t)
     t->n_large = 0;
     for (size_t i = 0; i < t->n; i++)
         if (t->blocks[i].bytes < LARGE_BYTES)
-            pages_put(t, i);
+            next_page = pages_put(t, i, next_page);
         else
             t->large[t->n_large++] = (uint32_t)i;
     t->from = t->blocks[0].start;

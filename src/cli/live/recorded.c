@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/attach/target.h"
 #include "cli/tool/cli.h"
 #include "cli/live/recorded.h"
 #include "wire/raw.h"
@@ -43,7 +44,8 @@ is_recording_of(const char *path, pid_t pid, bool is_other_root)
         close(fd);
     return n == (ssize_t)sizeof h &&
            memcmp(h.magic, ALQI_RAW_MAGIC, sizeof h.magic) == 0 &&
-           (is_other_root || h.pid == (uint32_t)pid);
+           (is_other_root || h.pid == (uint32_t)pid ||
+            h.pid == (uint32_t)alqi_cli_attach_inner_pid(pid));
 }
 
 /* True when the mapped file is the recording. */
