@@ -51,7 +51,7 @@ endforeach()
 set(man3 ${CMAKE_BINARY_DIR}/share/man/man3)
 set(headers)
 foreach(header callstack control domain final gc heap limit malloc_limit marshal
-        memprof observe pool pprof root status trace weak)
+        memprof observe pool pprof root snapshot status trace weak)
     list(APPEND headers ${CMAKE_SOURCE_DIR}/include/aliquot/${header}.h)
 endforeach()
 add_custom_command(OUTPUT ${man3}/alq_memprof.3

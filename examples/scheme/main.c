@@ -173,6 +173,21 @@ options_read(int argc, char **argv)
     return o;
 }
 
+/* For a census, and for what aliquot(1) heap shows of a snapshot. */
+static void
+tags_name(void)
+{
+    static const char *const names[] = {
+        [TAG_VECTOR] = "vector",   [TAG_PAIR] = "pair",
+        [TAG_CLOSURE] = "closure", [TAG_CODE] = "code",
+        [TAG_CELL] = "cell",       [TAG_EXIT] = "exit",
+        [TAG_MACRO] = "macro",     [TAG_CONDITION] = "condition",
+    };
+
+    for (unsigned tag = 0; tag < sizeof names / sizeof names[0]; tag++)
+        alq_tag_name_set(tag, names[tag]);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -186,6 +201,7 @@ main(int argc, char **argv)
         fputs("scheme: no heap: too little memory\n", stderr);
         return 2;
     }
+    tags_name();
     if (!profile_start(d))
         fputs("scheme: no profiler will see Scheme code\n", stderr);
     while (n + 1 < o.domains &&

@@ -254,8 +254,8 @@ struct alq_census_row {
     enum alq_census_place place;
     unsigned tag;
     const struct alq_custom_ops *ops; /* NULL but for ALQ_TAG_CUSTOM     */
-    const char *name;    /* ops->name; else of the tag, as "string"; "block"
-                            for those that are the program's          */
+    const char *name;    /* ops->name; else of the tag, as "string"; of the
+                            program's, as alq_tag_name_set, else "block" */
     uintptr_t words_max; /* a block has no more, the header included; the
                             sizes of slots, then powers of two        */
     uint64_t blocks;

@@ -32,6 +32,7 @@ lines_are_read(void **state)
         {"aliquot/1 stop", ALQI_REQUEST_STOP, 0, ""},
         {"aliquot/1 rate rate=1e-9", ALQI_REQUEST_RATE, 1e-9, ""},
         {"aliquot/1 snapshot what=ever", ALQI_REQUEST_SNAPSHOT, 0, ""},
+        {"aliquot/1 snapshot graph=1 out=/x", ALQI_REQUEST_SNAPSHOT, 0, "/x"},
         {"aliquot/1 mark name=a%20b", ALQI_REQUEST_MARK, 0, "a b"},
     };
     struct alqi_request r;
@@ -42,6 +43,7 @@ lines_are_read(void **state)
         assert_int_equal(r.command, rows[i].command);
         assert_true(r.rate == rows[i].rate);
         assert_string_equal(r.out, rows[i].out);
+        assert_int_equal(r.is_graph, strstr(rows[i].line, "graph=") != NULL);
     }
 }
 
@@ -60,6 +62,8 @@ what_is_none_is_told(void **state)
         {"aliquot/1 state", "no such command"},
         {"aliquot/1 status0123456789012345678901234567890", "no such command"},
         {"aliquot/1 rate", "no such command"},
+        {"aliquot/1 snapshot graph=1", "needs the path"},
+        {"aliquot/1 snapshot graph=1 out=x", "needs the path"},
         {"aliquot/1 mark", "needs a name"},
         {"aliquot/1 mark name=", "needs a name"},
         {"aliquot/1 rate rate=", "no number"},

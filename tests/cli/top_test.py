@@ -461,6 +461,42 @@ class Heap(common.Case):
         self.assertEqual(self.blocks("child_rows"), before + 100)
         self.tell("join")
 
+    def test_graph(self):
+        """All blocks, by a domain that allocates."""
+        self.begin()
+        self.tell("keep 1000")
+        path = os.path.join(self.dir, "now.heap")
+        command = ("snapshot", "--graph", "-p", str(self.pid), "-o", path)
+        got = common.run(*command)
+        self.assertEqual((got.returncode, got.stdout), (1, ""))
+        self.assertIn("no domain of the heap allocates", got.stderr)
+        self.assertFalse(os.path.exists(path))
+        self.graph(command)
+        with open(path, "rb") as f:
+            graph = f.read()
+        self.assertTrue(graph.startswith(b"ALQHEAP1"))
+        self.assertGreater(len(graph), 1000 * 12) # of 8 fields, an edge each
+        got = common.run(*command)
+        self.assertEqual((got.returncode, got.stdout), (3, ""))
+        self.assertIn("now.heap exists; -f overwrites it", got.stderr)
+        self.tell("keep 1000")
+        self.graph((*command, "-f"))
+        self.assertGreater(os.path.getsize(path), len(graph) + 1000 * 4)
+
+    def graph(self, command):
+        """Asks, again if it has to, and allocates until there is an answer."""
+        while True:
+            verb = subprocess.Popen([common.BIN, *command], env=common.ENV,
+                                    stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE)
+            while verb.poll() is None:
+                self.tell("churn 1000")
+            out, why = (text.decode() for text in verb.communicate())
+            if "no domain of the heap allocates" not in why:
+                break
+        self.assertEqual((verb.returncode, why), (0, ""))
+        self.assertIn("of blocks and edges -> ", out)
+
     def test_heaps(self):
         """One after the other: each has its trace."""
         self.begin()

@@ -549,6 +549,10 @@ of_observers(void **state)
     IS(ALQ_EINVAL, alq_census_take(d, NULL, NULL));
     IS(ALQ_EINVAL, alq_census_print(NULL, stdout));
     IS(ALQ_EINVAL, alq_census_print(d, NULL));
+    IS(ALQ_EINVAL, alq_heap_snapshot(NULL, 1, 0));
+    IS(ALQ_EINVAL, alq_heap_snapshot(d, -1, 0));
+    IS(ALQ_EINVAL, alq_heap_snapshot(d, 1, ~0u));
+    IS(ALQ_EINVAL, alq_tag_name_set(246, "name"));
     IS(0, strcmp(alq_event_text(UINT32_MAX), "unknown"));
     note("alq_event_text(");
     IS(0, alq_event_value_text(UINT32_MAX, 0, 0) != NULL);

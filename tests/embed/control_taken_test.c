@@ -17,6 +17,7 @@
 
 #include "control_kit.h"
 #include "domains_kit.h"
+#include "wire/dump.h"
 
 static char name[64], path[64];
 
@@ -117,6 +118,49 @@ await_sampling(char *answer)
 
 /* ---- what clients hear --------------------------------------------------- */
 
+/* A graph is written by a domain that polls; a file that exists is not written
+ * over. */
+static void
+a_graph_is_written_once(void **state)
+{
+    char answer[CONTROL_ANSWER_BYTES], request[128];
+    char magic[sizeof ALQI_DUMP_MAGIC] = "";
+    FILE *file;
+
+    (void)state;
+    is_over = false;
+    snprintf(name, sizeof name, "@aliquot-taken-test.%ld", (long)getpid());
+    snprintf(path, sizeof path, "/tmp/aliquot-taken-test.%ld.heap",
+             (long)getpid());
+    snprintf(request, sizeof request, "snapshot graph=1 out=%s", path);
+    assert_int_equal(alq_control_start(name), ALQ_OK);
+    /* Nobody is there who could. */
+    assert_true(control_ask(name, request, answer));
+    assert_non_null(strstr(answer, "error text=no%20domain"));
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(pthread_create(&domain, NULL, domain_run, NULL), 0);
+    do
+        assert_true(control_ask(name, request, answer));
+    while (strstr(answer, "error text=no%20domain") != NULL);
+    while (strstr(answer, "graph=writing") != NULL)
+        assert_true(control_ask(name, "status", answer));
+    assert_non_null(strstr(answer, "graph=done"));
+    file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fread(magic, 1, sizeof magic - 1, file), sizeof magic - 1);
+    assert_string_equal(magic, ALQI_DUMP_MAGIC);
+    fclose(file);
+    do
+        assert_true(control_ask(name, request, answer));
+    while (strstr(answer, "error text=no%20domain") != NULL);
+    while (strstr(answer, "graph=writing") != NULL)
+        assert_true(control_ask(name, "status", answer));
+    assert_null(strstr(answer, "graph=done"));
+    assert_non_null(strstr(answer, "File%20exists"));
+    assert_int_equal(access(path, F_OK), 0);
+    end();
+}
+
 static void
 a_stop_is_refused_while_the_trace_begins(void **state)
 {
@@ -200,6 +244,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_graph_is_written_once),
         cmocka_unit_test(a_stop_is_refused_while_the_trace_begins),
         cmocka_unit_test(a_stop_that_is_obeyed_stops_what_was_begun),
         cmocka_unit_test(a_start_hears_of_itself),

@@ -270,17 +270,13 @@ copy_kill(void *arg)
 }
 
 static void
-a_copy_that_is_killed_is_an_error(void **state)
+killed_is_an_error(void)
 {
     enum { KEPT = 16 }; /* blocks of more than a pipe and a buffer hold */
     ALQ_FRAME(d, f, kept[KEPT]);
     pthread_t killer;
     int ends[2];
 
-    (void)state;
-    if (!shot_copies()) {
-        ALQI_SKIP("this build makes no copies");
-    }
     for (int i = 0; i < KEPT; i++)
         f.kept[i] = tree(d, 12);
     assert_int_equal(pipe(ends), 0);
@@ -292,6 +288,16 @@ a_copy_that_is_killed_is_an_error(void **state)
     close(ends[1]);
     assert_int_equal(tree_size(f.kept[0]), 4095);
     shot_drop(shot_take(d, 0));
+}
+
+/* A test that is left out leaves no frame. */
+static void
+a_copy_that_is_killed_is_an_error(void **state)
+{
+    (void)state;
+    if (!shot_copies())
+        ALQI_SKIP("this build makes no copies");
+    killed_is_an_error();
 }
 
 /* From here on this process can make no child as a copy is made. */
