@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import unittest
 
 import common
 
@@ -152,6 +153,23 @@ class Limit(common.Case):
             was_sent = run.returncode == -signal.SIGTERM
             self.assertIn("; sent SIGTERM" if was_sent else
                           "; it had ended before SIGTERM was sent", run.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "not root")
+    def test_signal_in_a_container(self):
+        """There its number is 1, or so; here another process has that."""
+        inside = ["unshare", "--mount", "--pid", "--fork", "--mount-proc"]
+        if subprocess.run([*inside, "true"],
+                          capture_output=True).returncode != 0:
+            self.skipTest("skipped: containers: unshare is denied")
+        result = subprocess.run(
+            [common.BIN, "record", "--follow", "--limit-live=4M",
+             "--on-limit=signal=USR1", "-o", os.path.join(self.dir, "%p.ctf"),
+             "--", *inside, LEAKER, "hands", "10000"], capture_output=True,
+            text=True, cwd=self.dir, env=common.ENV, check=False,
+            timeout=common.PATIENCE_S)
+        self.assertEqual(result.returncode, 7, result.stderr)
+        self.assertEqual(result.stdout, "signals 1\nkept 10000\n")
+        self.assertIn("; sent SIGUSR1 -> ", result.stderr)
 
     def test_seed(self):
         """A limit that is not reached takes no part in the samples."""

@@ -7,7 +7,6 @@
  * the system may let none but its ancestors look into the program. */
 #include "cli/record/ending.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -19,6 +18,7 @@
 
 #include "base/file_name.h"
 #include "cli/attach/end.h"
+#include "cli/record/writer.h"
 #include "cli/tool/cli.h"
 
 /* Where it goes: the file, made anew for each process, or standard error. */
@@ -68,51 +68,6 @@ leaks_say(const struct alqi_cli_record_run *run, uint32_t pid,
     }
 }
 
-/* Whether a process has mapped a file of that name. */
-static bool
-has_mapped(pid_t pid, const char *name)
-{
-    char path[64], *line = NULL;
-    size_t capacity = 0;
-    bool is_found = false;
-    FILE *maps;
-
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    maps = fopen(path, "re");
-    while (maps != NULL && !is_found && getline(&line, &capacity, maps) > 0)
-        is_found = strstr(line, name) != NULL;
-    if (maps != NULL)
-        fclose(maps);
-    free(line);
-    return is_found;
-}
-
-/* The process that writes the recording, which knows itself by the number in
- * it: in a container it has another one here.  0: it has ended. */
-static pid_t
-process_of(const struct alqi_raw_header *h, const char *path)
-{
-    const char *name = alqi_base_file_name(path);
-    struct dirent *entry;
-    pid_t found = 0, pid;
-    DIR *directory;
-
-    if (alqi_cli_attach_inner_pid((pid_t)h->pid) == (pid_t)h->pid &&
-        has_mapped((pid_t)h->pid, name))
-        return (pid_t)h->pid;
-    directory = opendir("/proc");
-    while (directory != NULL && found == 0 &&
-           (entry = readdir(directory)) != NULL) {
-        pid = (pid_t)atoi(entry->d_name);
-        if (pid > 0 && alqi_cli_attach_inner_pid(pid) == (pid_t)h->pid &&
-            has_mapped(pid, name))
-            found = pid;
-    }
-    if (directory != NULL)
-        closedir(directory);
-    return found;
-}
-
 /* A process that is let go to its end. */
 struct going {
     const struct alqi_cli_record_run *run;
@@ -142,7 +97,7 @@ static void
 process_look(struct alqi_cli_record_run *run, struct alqi_raw_header *h,
              const char *path)
 {
-    pid_t pid = process_of(h, path);
+    pid_t pid = alqi_cli_record_writer(h, path);
     struct going going = {run, h};
     const struct alqi_cli_end_watch watch = {process_go, is_wanted, &going};
     struct alqi_cli_reaches *found;

@@ -26,6 +26,7 @@
 #include "cli/record/ending.h"
 #include "cli/record/limit.h"
 #include "cli/record/name.h"
+#include "cli/record/writer.h"
 #include "cli/tool/output.h"
 #include "cli/convert/recording.h"
 #include "cli/tool/text.h"
@@ -370,15 +371,17 @@ tell(struct alqi_cli_record_run *run, struct alqi_cli_recording *recording,
     char file[PATH_MAX + 64] = "";
     bool *has_main = &run->limits.has_main[r->kind];
     bool is_main = !*has_main && (pid_t)r->header->pid == run->pid;
+    pid_t writer;
     bool is_sent;
 
     *has_main = *has_main || is_main;
     settle(r->at_ns);
     if (!report_make(run, r, is_main, path, file, sizeof file))
         file[0] = '\0';
-    is_sent = r->signal != 0 && r->signal != SIGKILL &&
-              alqi_cli_recording_is_live(recording) &&
-              kill((pid_t)r->header->pid, r->signal) == 0;
+    writer = alqi_cli_record_writer(r->header, path);
+    is_sent = r->signal != 0 && r->signal != SIGKILL && writer > 0 &&
+              alqi_cli_recording_is_live_as(recording, writer) &&
+              kill(writer, r->signal) == 0;
     say(run, r, is_sent, file);
 }
 
