@@ -225,6 +225,9 @@ of_roots(void **state)
     IS(ALQ_EINVAL, alq_range_add(d, &range));
     range.top = &top;
     IS(ALQ_EINVAL, alq_range_add(NULL, &range));
+    IS(ALQ_EINVAL, alq_range_name(NULL, &range, "values", NULL));
+    IS(ALQ_EINVAL, alq_range_name(d, NULL, "values", NULL));
+    IS(ALQ_EINVAL, alq_range_name(d, &range, NULL, NULL));
     DOES_NOTHING(alq_range_remove(d, NULL));
     IS(ALQ_EINVAL, alq_scanner_add(d, NULL));
     IS(ALQ_EINVAL, alq_scanner_add(d, &scanner));
