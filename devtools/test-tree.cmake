@@ -8,10 +8,9 @@
 # all it has (dev, verb_test).  What is left runs here, by label:
 #   unit      in each preset; those of what has no threads not in tsan
 #   preload   the preload's own: replace malloc, as ASan and TSan do; not with
-#             them; the longest, preload/steps, not in dbg: hard checks as much,
-#             and not in clang: chk and rel run them
+#             them; the longest, preload/steps, in hard alone, which checks most
 #   recorded  the command line on recordings: dbg and clang, the other compiler;
-#             what asks servers and pages for minutes not in clang
+#             what asks servers and pages for minutes runs in rel alone
 #   ocaml     OCaml's tests and compilers, where an OCaml is prepared: chk
 #   system    other whole programs: dbg
 #   arm64     whole programs of another machine, under its emulator: arm64
@@ -57,9 +56,9 @@ function(wanted out preset name labels)
         # one thread: see src/LAYERS and HACKING.md
     elseif(preset STREQUAL arm64 AND name MATCHES "${arm64_left_out}")
         # see there
-    elseif(preset MATCHES "^(dbg|clang)$" AND name MATCHES "^preload/steps")
-    elseif(preset STREQUAL clang AND name MATCHES
-            "^(export|fleet|install)/|^view/(answers|odd)$")
+    elseif(NOT preset STREQUAL hard AND name MATCHES "^preload/steps")
+    elseif("recorded" IN_LIST labels AND name MATCHES
+            "^(export|fleet|install)/|^view/(answers|odd)$|^cli/top$")
     else()
         foreach(label arm64 check model ocaml preload recorded system unit)
             if(label IN_LIST labels)
