@@ -231,7 +231,7 @@ sites_print(struct holders *h, uint32_t group, int indent)
 {
     const struct alqi_cli_term *t = &h->run->term;
     char site[ALQI_CLI_HEAP_TEXT], error[ERROR_BYTES];
-    char text[ALQI_CLI_HEAP_TEXT + ERROR_BYTES + 40];
+    char text[ALQI_CLI_HEAP_TEXT + ERROR_BYTES + 80];
 
     for (uint32_t i = first_estimate(h, group), n = 0;
          i < h->n_estimates && h->estimates[i].group == group; i++, n++) {
