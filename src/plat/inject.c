@@ -66,6 +66,7 @@ enum {
     SIGSET_BYTES = 8,
     STOP_MS = 10000, /* a thread of which nothing is known is not left traced */
     /* The processor's save area of extended registers. */
+    VECTORS_AT = 160,
     LEGACY_BYTES = 512,
     HEADER_BYTES = 64,
     SOFTWARE_AT = 464, /* words for the system, in the legacy part */
@@ -137,15 +138,29 @@ is_in_sequence(pid_t tid)
            descriptor != 0;
 }
 
+/* Of the save area the part from the vector registers' first words on; what
+ * the processor does not have stays 0. */
 static void
-registers_copy(const struct user_regs_struct *r,
-               uintptr_t to[ALQI_PLAT_REGISTERS])
+vectors_copy(pid_t tid, uintptr_t to[ALQI_PLAT_VECTOR_WORDS])
 {
-    const uintptr_t from[ALQI_PLAT_REGISTERS] = {
+    _Alignas(64) char
+        area[VECTORS_AT + ALQI_PLAT_VECTOR_WORDS * sizeof(uintptr_t)] = {0};
+    struct iovec io = {area, sizeof area};
+
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &io) == 0)
+        memcpy(to, area + VECTORS_AT, sizeof area - VECTORS_AT);
+}
+
+static void
+registers_copy(const struct user_regs_struct *r, struct alqi_plat_stopped *out)
+{
+    const uintptr_t from[ALQI_PLAT_GENERAL_REGISTERS] = {
         r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->rsp,
         r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15};
 
-    memcpy(to, from, sizeof from);
+    out->sp = r->rsp;
+    out->thread_pointer = r->fs_base;
+    memcpy(out->registers, from, sizeof from);
 }
 
 int
@@ -189,8 +204,8 @@ alqi_plat_thread_stop_wait(pid_t tid, struct alqi_plat_stopped *out)
                (void *)(long)(status >> 16 == 0 ? WSTOPSIG(status) : 0));
         return EBUSY;
     }
-    out->sp = r.rsp;
-    registers_copy(&r, out->registers);
+    registers_copy(&r, out);
+    vectors_copy(tid, out->registers + ALQI_PLAT_GENERAL_REGISTERS);
     out->call = (long)r.orig_rax;
     out->is_in_sequence = is_in_sequence(tid);
     return 0;
@@ -295,21 +310,30 @@ is_job_control(int signal)
            signal == SIGTTOU;
 }
 
+/* Of a thread that stands at its end. */
+static void
+end_take(pid_t tid, struct alqi_plat_stopped *out)
+{
+    struct user_regs_struct r;
+
+    *out = (struct alqi_plat_stopped){.tid = tid};
+    if (ptrace(PTRACE_GETREGS, tid, NULL, &r) != 0)
+        return;
+    registers_copy(&r, out);
+    if (r.orig_rax != SYS_exit && r.orig_rax != SYS_exit_group)
+        vectors_copy(tid, out->registers + ALQI_PLAT_GENERAL_REGISTERS);
+}
+
 enum alqi_plat_thread_event
 alqi_plat_thread_look(pid_t tid, struct alqi_plat_stopped *out)
 {
-    struct user_regs_struct r;
     int event, signal;
 
     if (!is_standing(tid, &event, &signal))
         return ALQI_PLAT_THREAD_RUNS;
     switch (event) {
     case PTRACE_EVENT_EXIT:
-        *out = (struct alqi_plat_stopped){.tid = tid};
-        if (ptrace(PTRACE_GETREGS, tid, NULL, &r) == 0) {
-            out->sp = r.rsp;
-            registers_copy(&r, out->registers);
-        }
+        end_take(tid, out);
         return ALQI_PLAT_THREAD_ENDS;
     case PTRACE_EVENT_EXEC:
         return ALQI_PLAT_THREAD_EXECS;

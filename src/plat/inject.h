@@ -20,8 +20,11 @@ enum {
     ALQI_PLAT_INJECT_ARGUMENT_BYTES = 8192,
     /* Of the thread's registers, as the system has them. */
     ALQI_PLAT_INJECT_EXTENDED_BYTES = 16384,
-    /* General registers of a thread, those that may hold an address. */
-    ALQI_PLAT_REGISTERS = 16
+    ALQI_PLAT_GENERAL_REGISTERS = 16,
+    /* Words of the processor's save area that may be of vector registers: a
+     * pointer on its way may be in one of them alone. */
+    ALQI_PLAT_VECTOR_WORDS = 317,
+    ALQI_PLAT_REGISTERS = ALQI_PLAT_GENERAL_REGISTERS + ALQI_PLAT_VECTOR_WORDS
 };
 
 /* A stopped thread. */
@@ -30,8 +33,12 @@ struct alqi_plat_stopped {
     uintptr_t sp;
     /* The system call that it waits in or comes from; -1: none. */
     long call;
-    bool is_in_sequence; /* of restartable instructions (rseq) */
-    uintptr_t registers[ALQI_PLAT_REGISTERS]; /* sp is among them */
+    bool is_in_sequence;      /* of restartable instructions (rseq) */
+    uintptr_t thread_pointer; /* to what the C library keeps for the thread */
+    /* What may hold an address: the general registers, sp among them, then the
+     * vector registers; those are 0 where the thread ends by its own call,
+     * which keeps none of them. */
+    uintptr_t registers[ALQI_PLAT_REGISTERS];
 };
 
 /* Whether this system and this processor can do it at all. */

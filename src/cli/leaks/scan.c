@@ -7,7 +7,13 @@
  * .inv.ranges  Each address is read at most once: extents of the heap in their
  *              order, then what is left of the mappings.  So the blocks' edges
  *              come in the order of the blocks.
- * .inv.words   A pointer is a word at a multiple of 8 bytes. */
+ * .inv.words   A pointer is a word at a multiple of 8 bytes.
+ * .inv.below   What lies below a stack pointer is no root where it is of the
+ *              stack for certain.  A stack that the program made has other data
+ *              below it: a coroutine's, one among its globals.
+ * .inv.behind  The C library keeps the address of the two words in front of
+ *              what is free, and the first of them may be the last of the block
+ *              before: as its word it is no pointer to that block. */
 #include "cli/leaks/scan.h"
 
 #include <stdlib.h>
@@ -96,6 +102,16 @@ heap_words(void *arg, uint64_t address, const uint64_t *words, size_t n)
     }
 }
 
+/* .inv.behind */
+static bool
+is_free_behind(const struct alqi_cli_leak_scan *s, uint64_t word, uint32_t edge)
+{
+    const struct alqi_cli_leak_block *b =
+        &s->table.blocks[alqi_cli_leak_edge_block(edge)];
+
+    return word % 16 == 0 && word > b->start && word + 8 >= b->start + b->bytes;
+}
+
 static void
 root_words(void *arg, uint64_t address, const uint64_t *words, size_t n)
 {
@@ -103,7 +119,8 @@ root_words(void *arg, uint64_t address, const uint64_t *words, size_t n)
     uint32_t edge;
 
     for (size_t i = 0; i < n; i++)
-        if (word_edge(s, words[i], &edge))
+        if (word_edge(s, words[i], &edge) &&
+            !(s->is_libc && is_free_behind(s, words[i], edge)))
             root_add(s, address + 8 * i, edge);
 }
 
@@ -170,7 +187,27 @@ compare(const void *left, const void *right)
     return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* What lies below a thread's stack pointer is nobody's any more. */
+/* Whether all of the mapping below the thread's stack pointer is of its stack
+ * (.inv.below).  glibc keeps a thread's own block at the upper end of its
+ * stack, and memory that cannot be read below it. */
+static bool
+is_own_stack(const struct alqi_cli_core *core, size_t thread,
+             const struct alqi_cli_mapping *m)
+{
+    const struct alqi_plat_stopped *t = &core->threads[thread];
+
+    if (strcmp(m->path, "[stack]") == 0)
+        return true;
+    if (t->thread_pointer < t->sp || t->thread_pointer >= m->end ||
+        m == core->target.mappings || m[-1].end != m->start ||
+        m[-1].is_writable || m[-1].path[0] != '\0')
+        return false;
+    for (size_t i = 0; i < core->n_threads; i++)
+        if (core->threads[i].thread_pointer - m->start < t->sp - m->start)
+            return false;
+    return true;
+}
+
 static void
 stacks_leave(struct holes *h, const struct alqi_cli_core *core)
 {
@@ -179,7 +216,8 @@ stacks_leave(struct holes *h, const struct alqi_cli_core *core)
         const struct alqi_cli_mapping *m =
             alqi_cli_attach_target_at(&core->target, sp);
 
-        if (m != NULL && sp - m->start > RED_ZONE_BYTES)
+        if (m != NULL && sp - m->start > RED_ZONE_BYTES &&
+            is_own_stack(core, i, m))
             hole_add(h, m->start, sp - RED_ZONE_BYTES);
     }
 }
@@ -260,6 +298,8 @@ mappings_scan(struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core,
             strcmp(alqi_base_file_name(m->path),
                    alqi_base_file_name(recording)) == 0)
             continue;
+        s->is_libc = strncmp(alqi_base_file_name(m->path), "libc.so", 7) == 0 ||
+                     strncmp(alqi_base_file_name(m->path), "libc-2.", 7) == 0;
         if (is_device(m))
             s->device_bytes += m->end - m->start;
         else

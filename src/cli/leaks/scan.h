@@ -28,6 +28,7 @@ struct alqi_cli_leak_scan {
     /* of the range that is read: outside blocks its words are roots, weak ones
      * or none */
     bool has_roots, is_weak;
+    bool is_libc; /* the range is of the C library's variables */
     /* bytes of devices' memory, which is not read */
     uint64_t device_bytes;
 };
