@@ -349,7 +349,9 @@ class OddTest(Case):
                 "hold_by_shared": ("held", 503), "hold_by_huge": ("held", 504),
                 "hold_by_thp": ("held", 505), "hold_by_guarded": ("held", 506),
                 "lose_behind_guard": ("lost", 507),
-                "hold_by_key": ("held", 508)}
+                "hold_by_key": ("held", 508),
+                "hold_by_below_stack": ("held", 510),
+                "hold_by_vector": ("held", 511)}
 
     def check_odd(self, *args):
         _, pid = self.start(*args, program=(ODD,))

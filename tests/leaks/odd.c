@@ -4,12 +4,14 @@
  * leaves is in leaks_test.py.  What the system does not have here is said on a
  * line "no WHAT". */
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
@@ -20,6 +22,7 @@ static uintptr_t low_tag, high_tag;
 static void **shared, **huge, **thp, **guarded, **below_guard;
 static void *special;
 static pthread_key_t key;
+static volatile int n_ready;
 
 /* The lowest bits of an address say something else: possible. */
 static NOINLINE void
@@ -110,12 +113,78 @@ hold_by_block(void)
     *(void **)(outer + 200000) = malloc(509);
 }
 
+/* A thread runs on a stack that it made, in one mapping with other data. */
+static void
+wait_on_stack(void)
+{
+    n_ready++;
+    for (;;)
+        pause();
+}
+
+static void *
+below_stack_run(void *at)
+{
+    ucontext_t context;
+
+    getcontext(&context);
+    context.uc_stack.ss_sp = (char *)at + 16 * PAGE;
+    context.uc_stack.ss_size = 16 * PAGE;
+    makecontext(&context, wait_on_stack, 0);
+    setcontext(&context);
+    return at;
+}
+
+static NOINLINE void
+hold_by_below_stack(void)
+{
+    pthread_t thread;
+    void **at = pages(32 * PAGE, MAP_PRIVATE);
+
+    at[100] = malloc(510);
+    pthread_create(&thread, NULL, below_stack_run, (void *)at);
+    while (n_ready < 1)
+        sched_yield();
+}
+
+static NOINLINE uintptr_t
+hold_by_vector(void)
+{
+    return ~(uintptr_t)malloc(511);
+}
+
 static NOINLINE void
 wipe_stack(void)
 {
     volatile char room[16384];
 
     memset((void *)room, 0, sizeof room);
+}
+
+/* The address is in a vector register alone while the thread waits. */
+static void *
+vector_run(void *unused)
+{
+    uintptr_t hidden = hold_by_vector();
+
+    wipe_stack();
+    __asm__ volatile("movq %0, %%rbx; notq %%rbx; movq %%rbx, %%xmm7\n"
+                     "xorl %%ebx, %%ebx; incl %1\n"
+                     "1: movl $34, %%eax; syscall; jmp 1b" /* pause */
+                     :
+                     : "r"(hidden), "m"(n_ready)
+                     : "rbx", "rax", "rcx", "r11", "xmm7", "memory");
+    return unused;
+}
+
+static void
+vector_start(void)
+{
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, vector_run, NULL);
+    while (n_ready < 2)
+        sched_yield();
 }
 
 int
@@ -133,6 +202,8 @@ main(void)
     lose_behind_guard();
     hold_by_key();
     hold_by_block();
+    hold_by_below_stack();
+    vector_start();
     wipe_stack();
     if (pipe(fds) == 0 && fork() == 0) { /* has the shared page */
         close(fds[1]);
