@@ -139,15 +139,19 @@ is_in_sequence(pid_t tid)
 }
 
 /* Of the save area the part from the vector registers' first words on; what
- * the processor does not have stays 0. */
+ * the processor does not have stays 0.  In a system call no function has
+ * anything in them: the call is a function of the C library's, which need not
+ * keep them, and a new thread begins with what its maker left there. */
 static void
-vectors_copy(pid_t tid, uintptr_t to[ALQI_PLAT_VECTOR_WORDS])
+vectors_copy(pid_t tid, const struct user_regs_struct *r,
+             uintptr_t to[ALQI_PLAT_VECTOR_WORDS])
 {
     _Alignas(64) char
         area[VECTORS_AT + ALQI_PLAT_VECTOR_WORDS * sizeof(uintptr_t)] = {0};
     struct iovec io = {area, sizeof area};
 
-    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &io) == 0)
+    if ((long)r->orig_rax < 0 &&
+        ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &io) == 0)
         memcpy(to, area + VECTORS_AT, sizeof area - VECTORS_AT);
 }
 
@@ -205,7 +209,7 @@ alqi_plat_thread_stop_wait(pid_t tid, struct alqi_plat_stopped *out)
         return EBUSY;
     }
     registers_copy(&r, out);
-    vectors_copy(tid, out->registers + ALQI_PLAT_GENERAL_REGISTERS);
+    vectors_copy(tid, &r, out->registers + ALQI_PLAT_GENERAL_REGISTERS);
     out->call = (long)r.orig_rax;
     out->is_in_sequence = is_in_sequence(tid);
     return 0;
@@ -320,8 +324,7 @@ end_take(pid_t tid, struct alqi_plat_stopped *out)
     if (ptrace(PTRACE_GETREGS, tid, NULL, &r) != 0)
         return;
     registers_copy(&r, out);
-    if (r.orig_rax != SYS_exit && r.orig_rax != SYS_exit_group)
-        vectors_copy(tid, out->registers + ALQI_PLAT_GENERAL_REGISTERS);
+    vectors_copy(tid, &r, out->registers + ALQI_PLAT_GENERAL_REGISTERS);
 }
 
 enum alqi_plat_thread_event

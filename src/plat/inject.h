@@ -36,7 +36,7 @@ struct alqi_plat_stopped {
     bool is_in_sequence;      /* of restartable instructions (rseq) */
     uintptr_t thread_pointer; /* to what the C library keeps for the thread */
     /* What may hold an address: the general registers, sp among them, then the
-     * vector registers; those are 0 where the thread ends by its own call,
+     * vector registers; those are 0 where the thread is in a system call,
      * which keeps none of them. */
     uintptr_t registers[ALQI_PLAT_REGISTERS];
 };

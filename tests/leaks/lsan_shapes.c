@@ -270,7 +270,8 @@ block_hidden(void)
     return ~(uintptr_t)block(BYTES);
 }
 
-/* The address is in the register alone while the thread waits in pause. */
+/* The address is in the register alone while the thread waits in pause, or
+ * computes: a system call keeps no vector register of C code's. */
 static void *
 in_register_run(void *how)
 {
@@ -287,10 +288,10 @@ in_register_run(void *how)
     else
         __asm__ volatile("movq %0, %%r15; notq %%r15; movq %%r15, %%xmm7\n"
                          "xorl %%r15d, %%r15d; incl %1\n"
-                         "1: movl $34, %%eax; syscall; jmp 1b"
+                         "1: pause; jmp 1b"
                          :
                          : "r"(p), "m"(n_ready)
-                         : "r15", "rax", "rcx", "r11", "xmm7", "memory");
+                         : "r15", "xmm7", "memory");
 #endif
     return how;
 }

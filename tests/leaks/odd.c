@@ -161,7 +161,7 @@ wipe_stack(void)
     memset((void *)room, 0, sizeof room);
 }
 
-/* The address is in a vector register alone while the thread waits. */
+/* The address is in a vector register alone while the thread computes. */
 static void *
 vector_run(void *unused)
 {
@@ -170,10 +170,10 @@ vector_run(void *unused)
     wipe_stack();
     __asm__ volatile("movq %0, %%rbx; notq %%rbx; movq %%rbx, %%xmm7\n"
                      "xorl %%ebx, %%ebx; incl %1\n"
-                     "1: movl $34, %%eax; syscall; jmp 1b" /* pause */
+                     "1: pause; jmp 1b"
                      :
                      : "r"(hidden), "m"(n_ready)
-                     : "rbx", "rax", "rcx", "r11", "xmm7", "memory");
+                     : "rbx", "xmm7", "memory");
     return unused;
 }
 
