@@ -35,11 +35,8 @@ set(presets_unit dbg hard asan tsan clang arm64)
 # ("cpu == current_cpu").
 string(CONCAT arm64_left_out "^(fuzz|sample|view|cli)/"
     "|^wire/ctf_(dump|volume|writer)$|^heap/(minor_promote|pool)$|^limit/timer$"
-    "|^embed/(domains|domains_load|gc_control|profile_domains|trace_end)$"
-    # every other time the emulator ends it with 255, without a word; why is open
-    "|^embed/heap_stack_threads$"
-    # it makes no process without a signal: what is written is right, in the stop
-    "|^embed/snapshot(_run)?$"
+    "|^embed/(domains|domains_load|gc_control|heap_stack_threads)$"
+    "|^embed/(profile_domains|trace_end)$"
     "|^embed/limit_(domains|memprof|sample|time|unwind)$"
     # nearly a minute each; they pass
     "|^embed/(compact|live_model|limit_pays|limit_stat|memprof_(alloc|model))$")

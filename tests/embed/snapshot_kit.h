@@ -78,7 +78,7 @@ const struct shot_sample *shot_sample_of(const struct shot *shot,
 size_t shot_reach(struct shot *shot, uint64_t address);
 size_t shot_reach_all(struct shot *shot);
 
-/* Whether copies are made in this build. */
+/* Whether copies are made in this build, and on this machine. */
 bool shot_copies(void);
 
 #endif
