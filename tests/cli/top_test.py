@@ -477,6 +477,11 @@ class Heap(common.Case):
         got = common.run(*command)
         self.assertEqual((got.returncode, got.stdout), (3, ""))
         self.assertIn("now.heap exists; -f overwrites it", got.stderr)
+        got = common.run(*command, "-f")  # nothing allocates now
+        self.assertEqual(got.returncode, 1)
+        self.assertEqual(self.held(path), kept)
+        self.assertEqual([name for name in os.listdir(self.dir)
+                          if name.endswith(".part")], [])
         self.tell("keep 1000")
         self.graph((*command, "-f"))
         self.assertGreaterEqual(self.held(path), kept + 1000)

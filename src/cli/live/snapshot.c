@@ -309,23 +309,47 @@ run(const struct snapshot *s, const char *path)
 
 /* ---- the graph of a managed heap ----------------------------------------- */
 
-/* Where it goes: as given, or by the program's name. */
+/* A name, and what it ends in while it is written. */
+enum { PART_BYTES = PATH_MAX + 32 };
+
+/* Where it goes: as given, or by the program's name; from the root on, for the
+ * process may have another working directory, and another root. */
 static bool
 graph_name(const struct snapshot *s, char *name, size_t n)
 {
     struct alqi_cli_proc proc;
     const char *slash;
+    char here[PATH_MAX];
 
+    if (getcwd(here, sizeof here) == NULL)
+        here[0] = '\0';
     if (s->output != NULL)
-        return (size_t)snprintf(name, n, "%s", s->output) < n;
+        return (size_t)snprintf(name, n, "%s%s%s",
+                                s->output[0] != '/' ? here : "",
+                                s->output[0] != '/' ? "/" : "", s->output) < n;
     if (s->target.pid == 0)
         return false;
     if (!alqi_cli_proc_read(s->target.pid, &proc))
         proc.command[0] = '\0'; /* asking it says so */
     slash = strrchr(proc.command, '/');
-    snprintf(name, n, "aliquot.%s.%d.heap",
-             slash != NULL ? slash + 1 : proc.command, (int)s->target.pid);
-    return true;
+    return (size_t)snprintf(name, n, "%s/aliquot.%s.%d.heap", here,
+                            slash != NULL ? slash + 1 : proc.command,
+                            (int)s->target.pid) < n;
+}
+
+/* As it was given. */
+static const char *
+graph_shown(const struct snapshot *s, const char *name)
+{
+    return s->output != NULL ? s->output : strrchr(name, '/') + 1;
+}
+
+static int
+graph_exists(const struct snapshot *s, const char *name)
+{
+    alqi_cli_say("snapshot: %s exists; -f overwrites it",
+                 alqi_cli_shown(graph_shown(s, name)).text);
+    return ALQI_CLI_UNREADABLE;
 }
 
 /* Waits until the process has written it.  -1 to go on, or the exit status. */
@@ -353,10 +377,35 @@ graph_await(const struct snapshot *s, char reply[ALQI_CLI_REPLY_BYTES])
                                                   "there");
 }
 
+/* What the process has written gets its name, where the process has its files;
+ * what had the name until now is there until then. */
+static int
+graph_take(const struct snapshot *s, const char *part, const char *name)
+{
+    char from[PART_BYTES + 64], to[PART_BYTES + 64];
+    struct stat st;
+    size_t n_less = strlen(part) - strlen(name);
+
+    alqi_cli_path_here(s->target.pid, part, from, sizeof from);
+    snprintf(to, sizeof to, "%.*s", (int)(strlen(from) - n_less), from);
+    if (!s->is_forced && lstat(to, &st) == 0) {
+        unlink(from);
+        return graph_exists(s, name);
+    }
+    if (rename(from, to) != 0 || stat(to, &st) != 0)
+        return alqi_cli_finding("snapshot: cannot name %s: %s; it is %s",
+                                alqi_cli_shown(to).text, strerror(errno),
+                                alqi_cli_shown(from).text);
+    printf("%s of blocks and edges -> %s\n",
+           alqi_cli_text_bytes((double)st.st_size).text,
+           alqi_cli_shown(graph_shown(s, name)).text);
+    return ALQI_CLI_OK;
+}
+
 static int
 run_graph(struct snapshot *s)
 {
-    char name[PATH_MAX], path[PATH_MAX + 64], reply[ALQI_CLI_REPLY_BYTES];
+    char name[PATH_MAX], part[PART_BYTES], reply[ALQI_CLI_REPLY_BYTES];
     struct stat st;
     int rc;
 
@@ -364,25 +413,18 @@ run_graph(struct snapshot *s)
     if (!graph_name(s, name, sizeof name))
         return alqi_cli_usage("snapshot", "snapshot: --graph needs -p PID, or "
                                           "--control and -o FILE");
-    if (lstat(name, &st) == 0 && !(s->is_forced && S_ISREG(st.st_mode))) {
-        alqi_cli_say(s->is_forced ? "snapshot: %s is not a regular file"
-                                  : "snapshot: %s exists; -f overwrites it",
-                     alqi_cli_shown(name).text);
+    if (lstat(name, &st) == 0 && !s->is_forced)
+        return graph_exists(s, name);
+    if (lstat(name, &st) == 0 && !S_ISREG(st.st_mode)) {
+        alqi_cli_say("snapshot: %s is not a regular file",
+                     alqi_cli_shown(graph_shown(s, name)).text);
         return ALQI_CLI_UNREADABLE;
     }
-    if (s->is_forced)
-        unlink(name);
-    rc = alqi_cli_command(&s->target, "graph", 0, name, reply);
+    snprintf(part, sizeof part, "%s.%d.part", name, (int)getpid());
+    rc = alqi_cli_command(&s->target, "graph", 0, part, reply);
     if (rc < 0)
         rc = graph_await(s, reply);
-    if (rc >= 0)
-        return rc;
-    alqi_cli_path_here(s->target.pid, name, path, sizeof path);
-    printf(
-        "%s of blocks and edges -> %s\n",
-        alqi_cli_text_bytes(stat(path, &st) == 0 ? (double)st.st_size : 0).text,
-        alqi_cli_shown(name).text);
-    return ALQI_CLI_OK;
+    return rc >= 0 ? rc : graph_take(s, part, name);
 }
 
 /* Either a process or a file: one of them, not both. */
