@@ -191,16 +191,22 @@ generation_now(void)
     return atomic_load_explicit(&threads.generation, memory_order_acquire);
 }
 
-/* Counts that a handler or a callback has allocated, once or more often, while
- * the countdown was parked. */
+/* Counts that a handler or a callback has allocated, once or more often. */
+static inline void
+within_count(void)
+{
+    if (alqi_preload_recorder_has_all())
+        alqi_preload_count(ALQI_RAW_WITHIN, 1);
+}
+
+/* What was allocated while the countdown was parked has moved it. */
 static inline void
 parked_check(void)
 {
     int64_t left = alqi_preload_hot.left_words;
 
-    if (ALQI_UNLIKELY(left != ALQI_PARKED && left > ALQI_PARKED / 2) &&
-        alqi_preload_recorder_has_all())
-        alqi_preload_count(ALQI_RAW_WITHIN, 1);
+    if (ALQI_UNLIKELY(left != ALQI_PARKED && left > ALQI_PARKED / 2))
+        within_count();
 }
 
 void
@@ -235,11 +241,11 @@ alqi_preload_tripped_inside(uint64_t words)
 {
     struct alqi_preload_hot *hot = &alqi_preload_hot;
 
-    /* Not parked: a thread that went in without parking puts nothing back, and
-     * this makes its next allocation outside draw again. */
+    /* Not parked: a thread that went in without parking puts nothing back, or
+     * the profiles have changed meanwhile.  The words are put back, and its
+     * next allocation outside draws again. */
     hot->left_words = alqi_preload_with_rearm(hot->left_words + (int64_t)words);
-    if (!alqi_preload_exact_is(ALQI_PRELOAD_EXACT_OFF))
-        alqi_preload_count(ALQI_RAW_DROPPED_NESTED, 1);
+    within_count();
 }
 
 void

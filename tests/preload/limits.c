@@ -234,6 +234,52 @@ kicks(void *arg)
     return NULL;
 }
 
+static struct alq_profile *stopped_within;
+
+static void *
+stop_it(void *arg)
+{
+    (void)arg;
+    CHECK(alq_profile_stop(stopped_within) == ALQ_OK);
+    return NULL;
+}
+
+/* Another thread stops the profile while its callback runs, then the callback
+ * allocates. */
+static int
+allocates_when_stopped(void *arg, const struct alq_allocation *a,
+                       uintptr_t *data)
+{
+    unsigned *n_calls = arg;
+    pthread_t id;
+
+    (void)a;
+    (void)data;
+    ++*n_calls;
+    CHECK(pthread_create(&id, NULL, stop_it, NULL) == 0);
+    pthread_join(id, NULL);
+    free(malloc(1000));
+    return ALQ_TRACK_DROP;
+}
+
+static void
+changes_within(void)
+{
+    struct alq_memprof_config c = ALQ_MEMPROF_CONFIG_DEFAULT;
+    unsigned n_calls = 0;
+    struct alq_tracker tracker = {.alloc_major = allocates_when_stopped,
+                                  .arg = &n_calls};
+
+    c.rate = 1;
+    CHECK(alq_memprof_start(NULL, &c, &tracker, &stopped_within) == ALQ_OK);
+    free(malloc(100));
+    free(malloc(100));
+    CHECK(n_calls == 1);
+    CHECK(alq_memprof_discard(stopped_within) == ALQ_OK);
+    alq_profile_drop(stopped_within);
+    part("profiles change within a callback");
+}
+
 static void
 exactly(void)
 {
@@ -691,6 +737,7 @@ main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "short") == 0)
         n_tasks = 50;
     exactly();
+    changes_within();
     threads();
     refused();
     grace();

@@ -33,6 +33,8 @@ enum {
     PROCESSES_MAX = 1 << 20
 };
 
+/* A cause stands before what follows from it: frees of blocks that were made
+ * within the profiler are frees of unknown blocks. */
 const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS] = {
     {"dropped_nested", "samples dropped: the profiler was interrupted", true,
      true},
@@ -40,6 +42,8 @@ const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS] = {
     {"dropped_space", "samples dropped: no room in the file", true, true},
     {"dropped_cap", "samples dropped: too many blocks at once", true, true},
     {"lost_frees", "frees lost: their blocks count as never freed", true, true},
+    {"within", "allocations within the profiler (callbacks, handlers), or more",
+     false, true},
     {"unseen_frees", "frees not seen: told by the next block there", false,
      true},
     {"unknown_frees", "frees of blocks that are not in the recording", false,
@@ -61,8 +65,6 @@ const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS] = {
      true},
     {"dropped_marks", "marks dropped: their phases are part of the one before",
      true, false},
-    {"within", "allocations within the profiler (callbacks, handlers), or more",
-     false, true},
 };
 
 /* The converter writes source=malloc into the context. */
