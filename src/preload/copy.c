@@ -37,6 +37,11 @@ ALQI_EXPORT struct alqi_copy_told alq_copy_told;
 
 /* ---- the copy ------------------------------------------------------------ */
 
+/* The library's first byte, and the first behind its variables; the linker
+ * gives them. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
 /* Rows of a list: first they are counted, then written. */
 struct list {
     union {
@@ -69,6 +74,18 @@ owned_list(void *arg, const void *pages, size_t bytes)
     list->n++;
 }
 
+/* All that the preload has for itself.  Its variables are told by their exact
+ * end: the system joins what the C library maps behind them to their mapping. */
+static void
+owned_each(struct list *list)
+{
+    uintptr_t page = (uintptr_t)getpagesize();
+    uintptr_t end = ((uintptr_t)_end + page - 1) & ~(page - 1);
+
+    owned_list(list, __ehdr_start, end - (uintptr_t)__ehdr_start);
+    alqi_plat_owned_each(owned_list, list);
+}
+
 /* Memory for the rows that were counted; the count begins anew.  False: there
  * is none. */
 static bool
@@ -92,10 +109,10 @@ lists_make(void)
     alq_copy_told.n_blocks = blocks.n;
     if (list_map(&blocks, sizeof *blocks.blocks))
         alqi_preload_recorder_each_alone(block_list, &blocks);
-    alqi_plat_owned_each(owned_list, &owned);
+    owned_each(&owned);
     alq_copy_told.n_owned = owned.n;
     if (list_map(&owned, sizeof *owned.ranges))
-        alqi_plat_owned_each(owned_list, &owned);
+        owned_each(&owned);
     alq_copy_told.blocks = (uintptr_t)blocks.start;
     alq_copy_told.owned = (uintptr_t)owned.start;
     atomic_store(&alq_copy_told.is_listed, 1);

@@ -337,6 +337,43 @@ in_mapping(void)
     in_mapped(0);
 }
 
+/* Where the recorder's library ends; NULL: it is not here. */
+static int
+recorder_end(struct dl_phdr_info *module, size_t size, void *arg)
+{
+    char **end = arg;
+
+    (void)size;
+    if (strstr(module->dlpi_name, "/libaliquot-preload.") == NULL)
+        return 0;
+    for (int i = 0; i < module->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &module->dlpi_phdr[i];
+        char *behind = (char *)module->dlpi_addr + p->p_vaddr + p->p_memsz;
+
+        if (p->p_type == PT_LOAD && behind > *end)
+            *end = behind;
+    }
+    *end += -(uintptr_t)*end % PAGE;
+    return 1;
+}
+
+/* The system makes one mapping of it and the variables in front of it.  If
+ * there is no room, the loader's memory is there. */
+static void
+behind_recorder(void)
+{
+    char *end = NULL, *at = MAP_FAILED;
+
+    dl_iterate_phdr(recorder_end, &end);
+    if (end != NULL)
+        at = mmap(end, PAGE, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (at == MAP_FAILED)
+        in_mapped(0);
+    else
+        *(void **)at = block(BYTES);
+}
+
 /* A page of the globals cannot be read. */
 static char guarded[4 * PAGE];
 
@@ -798,6 +835,7 @@ static const struct {
     SHAPE(in_vector_register),
     SHAPE(in_root_region),
     SHAPE(in_mapping),
+    SHAPE(behind_recorder),
     SHAPE(behind_guarded_globals),
     SHAPE(in_tls),
     SHAPE(in_tls_of_library),

@@ -39,6 +39,7 @@ EXPECTED = {
     "in_vector_register": {"held": (1, 1337)},
     "in_root_region": {"held": (1, 1337)},
     "in_mapping": {"held": (1, 1337)},
+    "behind_recorder": {"held": (1, 1337)},
     "behind_guarded_globals": {"held": (1, 1337)},
     "in_tls": {"held": (1, 1337)},
     "in_tls_of_library": {"held": (1, 1337)},
@@ -73,6 +74,7 @@ OTHER = {
     # Mapped memory is no root of its own, unless the program says so
     # (in_root_region); here it is, as in memcheck.
     "in_mapping": {"lost": (1, 1337)},
+    "behind_recorder": {"lost": (1, 1337)},
     # It reads all of the globals, and does not come through.
     "behind_guarded_globals": FATAL,
     # The C library keeps stacks of threads that have ended, and what was the

@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "base/file_name.h"
-#include "cli/attach/library.h"
 #include "cli/tool/cli.h"
 
 enum { RED_ZONE_BYTES = 128 };
@@ -271,30 +270,17 @@ is_device(const struct alqi_cli_mapping *m)
            strncmp(m->path, "/dev/zero", 9) != 0;
 }
 
-/* Whether the mapping is the module's: of its file, or zeroed memory behind. */
-static bool
-is_of(const struct alqi_cli_mapping *m, const char *name, uint64_t *last_end)
-{
-    if (strcmp(m->path, name) == 0) {
-        *last_end = m->end;
-        return true;
-    }
-    return m->path[0] == '\0' && m->start == *last_end;
-}
-
 static void
 mappings_scan(struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core,
               const char *recording)
 {
     const struct alqi_cli_attach_target *t = &core->target;
-    const char *library = alqi_cli_library_name(t);
     struct holes holes = holes_make(s, core);
-    uint64_t last_end = 0;
 
     for (size_t i = 0; i < t->n_mappings; i++) {
         const struct alqi_cli_mapping *m = &t->mappings[i];
 
-        if (is_of(m, library, &last_end) || !m->is_writable ||
+        if (!m->is_writable ||
             strcmp(alqi_base_file_name(m->path),
                    alqi_base_file_name(recording)) == 0)
             continue;
