@@ -75,7 +75,8 @@ owned_list(void *arg, const void *pages, size_t bytes)
 }
 
 /* All that the preload has for itself.  Its variables are told by their exact
- * end: the system joins what the C library maps behind them to their mapping. */
+ * end: the system joins what the C library maps behind them to their mapping.
+ */
 static void
 owned_each(struct list *list)
 {

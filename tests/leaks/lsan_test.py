@@ -86,6 +86,15 @@ OTHER = {
     "lost_on_block": {},
 }
 
+# What leads to the largest of the shape's blocks, as a pattern.
+PLACES = {
+    # Zeroed variables, which are in no page of the file.
+    "behind_guarded_globals": r"guarded\+0x[0-9a-f]+ \(leaks_lsan_shapes\)",
+    "on_stack_of_thread": r"stack of thread \d+",
+    "in_tls": r"thread-local memory of thread \d+",
+    "in_key": r"thread-specific data of thread \d+",
+}
+
 
 def lost_of(classes):
     return {c: n for c, n in (classes or {}).items()
@@ -128,8 +137,7 @@ class LsanTest(common.Case):
             found[KINDS[kind]] = (had[0] + int(n), had[1] + int(n_bytes))
         return found
 
-    def looked(self, shape):
-        """By class: of the shape's own functions, and of all."""
+    def recorded(self, shape):
         for path in glob.glob(os.path.join(self.dir, "t.*")):
             os.remove(path)
         result = subprocess.run(
@@ -138,6 +146,11 @@ class LsanTest(common.Case):
              TLS], stdin=subprocess.DEVNULL, capture_output=True, text=True,
             env=common.ENV, timeout=common.PATIENCE_S)
         self.assertEqual(result.returncode, 0, result.stderr)
+        return result
+
+    def looked(self, shape):
+        """By class: of the shape's own functions, and of all."""
+        self.recorded(shape)
         report = json.loads(common.run(
             "report", "--json", "--top=0", "--leaks",
             *glob.glob(os.path.join(self.dir, "t.*.ctf"))).stdout)
@@ -151,6 +164,13 @@ class LsanTest(common.Case):
                 own[c] = (n, sum(s[c + "_bytes"] for s in sites))
         return own, {c: (report[c + "_objects"], report[c + "_bytes"])
                      for c in CLASSES if report[c + "_objects"] > 0}
+
+    def test_places(self):
+        for shape, place in PLACES.items():
+            with self.subTest(shape):
+                text = self.recorded(shape).stderr
+                self.assertRegex(text, r"(block|grow)  lsan_shapes.c\n"
+                                 r" *← " + place + r"\n")
 
     def test_table(self):
         """All shapes are in the table, and what is said to be different

@@ -215,6 +215,89 @@ section_place(Dwfl_Module *module, uintptr_t address, const char *file,
     return true;
 }
 
+static int
+tls_visit(Dwfl_Module *module, void **data, const char *path, Dwarf_Addr start,
+          void *arg)
+{
+    uint64_t *bytes = arg;
+    GElf_Addr bias;
+    Elf *elf = dwfl_module_getelf(module, &bias);
+    size_t n = 0;
+    GElf_Phdr p;
+
+    (void)data, (void)path, (void)start;
+    if (elf == NULL || elf_getphdrnum(elf, &n) != 0)
+        return DWARF_CB_OK;
+    for (size_t i = 0; i < n; i++)
+        if (gelf_getphdr(elf, (int)i, &p) != NULL && p.p_type == PT_TLS)
+            *bytes += p.p_memsz + p.p_align;
+    return DWARF_CB_OK;
+}
+
+uint64_t
+alqi_cli_modules_tls_bytes(struct alqi_cli_modules *m)
+{
+    uint64_t bytes = 0;
+
+    opening = m;
+    dwfl_getmodules(m->dwfl, tls_visit, &bytes, 0);
+    return bytes;
+}
+
+struct nearest {
+    uintptr_t address;
+    Dwfl_Module *module; /* NULL: no module ends in front of the address */
+    Dwarf_Addr end;      /* of the module's file in memory */
+};
+
+static int
+nearest_visit(Dwfl_Module *module, void **data, const char *path,
+              Dwarf_Addr start, void *arg)
+{
+    struct nearest *n = arg;
+    Dwarf_Addr end = 0;
+
+    (void)data, (void)path, (void)start;
+    dwfl_module_info(module, NULL, NULL, &end, NULL, NULL, NULL, NULL);
+    if (end <= n->address && end >= n->end) {
+        n->module = module;
+        n->end = end;
+    }
+    return DWARF_CB_OK;
+}
+
+static bool
+is_in_segment(Dwfl_Module *module, uintptr_t address)
+{
+    GElf_Addr bias;
+    Elf *elf = dwfl_module_getelf(module, &bias);
+    size_t n = 0;
+    GElf_Phdr p;
+
+    if (elf == NULL || elf_getphdrnum(elf, &n) != 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (gelf_getphdr(elf, (int)i, &p) != NULL && p.p_type == PT_LOAD &&
+            address - (bias + p.p_vaddr) < p.p_memsz)
+            return true;
+    return false;
+}
+
+/* The module that has the address.  libdwfl knows what of a module is mapped of
+ * its file; zeroed variables lie behind that. */
+static Dwfl_Module *
+module_at(struct alqi_cli_modules *m, uintptr_t address)
+{
+    Dwfl_Module *module = dwfl_addrmodule(m->dwfl, address);
+    struct nearest n = {.address = address};
+
+    if (module != NULL)
+        return module;
+    dwfl_getmodules(m->dwfl, nearest_visit, &n, 0);
+    return n.module != NULL && is_in_segment(n.module, address) ? n.module
+                                                                : NULL;
+}
+
 bool
 alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address, char *out,
                        size_t capacity)
@@ -225,7 +308,7 @@ alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address, char *out,
     const char *name, *file;
 
     opening = m;
-    module = dwfl_addrmodule(m->dwfl, address);
+    module = module_at(m, address);
     if (module == NULL)
         return false;
     file = alqi_base_file_name(module_name(module));

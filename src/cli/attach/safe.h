@@ -27,6 +27,10 @@ uintptr_t alqi_cli_modules_symbol(struct alqi_cli_modules *modules,
 bool alqi_cli_modules_program_defines(struct alqi_cli_modules *modules,
                                       const char *name);
 
+/* Most that thread-local variables of modules loaded at the start may take of a
+ * thread, in bytes. */
+uint64_t alqi_cli_modules_tls_bytes(struct alqi_cli_modules *modules);
+
 /* What a module has at the address: "cache+0x8 (libfoo.so)", or its section,
  * "libfoo.so .bss+0x40".  False: it is no module's. */
 bool alqi_cli_modules_place(struct alqi_cli_modules *modules, uintptr_t address,

@@ -11,9 +11,15 @@
 #include "cli/leaks/scan.h"
 #include "cli/tool/cli.h"
 
+/* glibc's own block of a thread, at its pointer: with what
+ * pthread_setspecific keeps. */
+enum { OWN_BYTES = 2304 };
+
 struct alqi_cli_leak_places {
     const struct alqi_cli_core *core;
     struct alqi_cli_modules *modules; /* NULL: they cannot be read */
+    /* most that thread-local variables take below a thread's pointer */
+    uint64_t tls_bytes;
 };
 
 struct alqi_cli_leak_places *
@@ -23,6 +29,8 @@ alqi_cli_leak_places_open(const struct alqi_cli_core *core)
 
     p->core = core;
     p->modules = alqi_cli_modules_open(&core->target, "", "");
+    if (p->modules != NULL)
+        p->tls_bytes = alqi_cli_modules_tls_bytes(p->modules);
     return p;
 }
 
@@ -33,6 +41,25 @@ alqi_cli_leak_places_drop(struct alqi_cli_leak_places *p)
         return;
     alqi_cli_modules_drop(p->modules);
     free(p);
+}
+
+/* Thread-local variables lie below the thread's pointer, its own block at it.
+ */
+static bool
+thread_place(const struct alqi_cli_leak_places *p, uint64_t at, char *out,
+             size_t capacity)
+{
+    for (size_t i = 0; i < p->core->n_threads; i++) {
+        const struct alqi_plat_stopped *t = &p->core->threads[i];
+        bool is_own = at - t->thread_pointer < OWN_BYTES;
+
+        if (!is_own && t->thread_pointer - at - 1 >= p->tls_bytes)
+            continue;
+        snprintf(out, capacity, "thread-%s of thread %d",
+                 is_own ? "specific data" : "local memory", (int)t->tid);
+        return true;
+    }
+    return false;
 }
 
 /* A stack's mapping begins above the address that a thread's pointer has. */
@@ -65,6 +92,8 @@ alqi_cli_leak_place(struct alqi_cli_leak_places *p, uint64_t at, char *out,
                  (int)core->threads[i].tid);
         return;
     }
+    if (thread_place(p, at, out, capacity))
+        return;
     m = alqi_cli_attach_target_at(&core->target, at);
     if (m != NULL && stack_place(core, m, out, capacity))
         return;

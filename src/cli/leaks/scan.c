@@ -280,9 +280,8 @@ mappings_scan(struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core,
     for (size_t i = 0; i < t->n_mappings; i++) {
         const struct alqi_cli_mapping *m = &t->mappings[i];
 
-        if (!m->is_writable ||
-            strcmp(alqi_base_file_name(m->path),
-                   alqi_base_file_name(recording)) == 0)
+        if (!m->is_writable || strcmp(alqi_base_file_name(m->path),
+                                      alqi_base_file_name(recording)) == 0)
             continue;
         s->is_libc = strncmp(alqi_base_file_name(m->path), "libc.so", 7) == 0 ||
                      strncmp(alqi_base_file_name(m->path), "libc-2.", 7) == 0;
