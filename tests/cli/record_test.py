@@ -11,6 +11,7 @@ import subprocess
 import sys
 import termios
 import time
+import unittest
 
 import common
 
@@ -115,6 +116,27 @@ class Record(common.Case):
                          self.json(path)["allocated_bytes"])
         total = re.search(r"allocated +(\S+ \w+)", self.ok("info", path))[1]
         self.assertIn(" of %s allocated" % total, said)
+
+    @unittest.skipUnless(os.geteuid() == 0, "not root")
+    def test_a_recording_that_a_container_writes(self):
+        """The process has another number there; here it still runs."""
+        inside = ["unshare", "--mount", "--pid", "--fork", "--mount-proc"]
+        if subprocess.run([*inside, "true"],
+                          capture_output=True).returncode != 0:
+            self.skipTest("skipped: containers: unshare is denied")
+        with subprocess.Popen(
+                [common.BIN, "record", "--follow", "--rate=1", "-o",
+                 os.path.join(self.dir, "%p.ctf"), "--", *inside, sys.executable,
+                 "-c", "print(1, flush=True); input()"], text=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, env=common.ENV) as run:
+            self.assertEqual(run.stdout.readline(), "1\n")
+            path, = glob.glob(os.path.join(self.dir, ".aliquot-raw.*",
+                                           "python*.alqraw"))
+            info = self.ok("info", path)
+            run.communicate("\n")
+        self.assertRegex(info, r"\npid +1\n")
+        self.assertRegex(info, r"\nended +running\n")
 
     def test_a_directory_whose_name_looks_like_a_pattern(self):
         self.dir = os.path.join(self.dir, "100%e,%p%n%%, %")

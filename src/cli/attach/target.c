@@ -19,6 +19,7 @@
 #include "base/base.h"
 #include "base/file_name.h"
 #include "cli/tool/cli.h"
+#include "cli/tool/proc.h"
 #include "plat/inject.h"
 #include "plat/program.h"
 
@@ -36,15 +37,6 @@ proc_open(pid_t pid, const char *name)
     return fopen(path, "re");
 }
 
-/* The last number of a line of several: the innermost namespace's. */
-static pid_t
-last_number(const char *text)
-{
-    const char *at = strrchr(text, '\t');
-
-    return (pid_t)strtol(at != NULL ? at : text, NULL, 10);
-}
-
 static void
 status_line(struct alqi_cli_attach_target *t, const char *line)
 {
@@ -52,8 +44,6 @@ status_line(struct alqi_cli_attach_target *t, const char *line)
 
     if (strncmp(line, "State:", 6) == 0)
         t->state = line[7];
-    else if (strncmp(line, "NSpid:", 6) == 0)
-        t->inner_pid = last_number(line);
     else if (sscanf(line, "TracerPid: %u", &value) == 1)
         t->tracer = (pid_t)value;
     else if (sscanf(line, "Uid: %*u %u", &value) == 1)
@@ -78,7 +68,7 @@ status_read(struct alqi_cli_attach_target *t)
 
     if (file == NULL)
         return false;
-    t->inner_pid = t->pid;
+    t->inner_pid = alqi_cli_proc_inner_pid(t->pid);
     while (fgets(line, sizeof line, file) != NULL)
         status_line(t, line);
     fclose(file);
@@ -199,14 +189,6 @@ is_same_namespace(pid_t one, pid_t other)
         return false;
     snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)other);
     return stat(path, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
-}
-
-pid_t
-alqi_cli_attach_inner_pid(pid_t pid)
-{
-    struct alqi_cli_attach_target target = {.pid = pid};
-
-    return status_read(&target) ? target.inner_pid : 0;
 }
 
 pid_t

@@ -58,9 +58,6 @@ const struct alqi_cli_mapping *
 alqi_cli_attach_target_at(const struct alqi_cli_attach_target *target,
                           uintptr_t address);
 
-/* A process's number as the process itself knows it; 0: there is none. */
-pid_t alqi_cli_attach_inner_pid(pid_t pid);
-
 /* The process that has that number where the target's is inner_pid; 0: none is
  * to be seen from here. */
 pid_t alqi_cli_attach_target_other(const struct alqi_cli_attach_target *target,

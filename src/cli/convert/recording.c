@@ -38,7 +38,7 @@ struct alqi_cli_recording {
     bool is_still;
     /* open for as long as the recording, to map it anew */
     int fd;
-    /* the writer's, as it is known here (containers) */
+    /* the writer's, as it is known here (containers); 0: it does not run */
     pid_t pid;
 };
 
@@ -142,7 +142,8 @@ recording_map(struct alqi_cli_recording *r, const char *path)
     r->header.executable[sizeof r->header.executable - 1] = '\0';
     r->header.host[sizeof r->header.host - 1] = '\0';
     r->header.jit_dump[sizeof r->header.jit_dump - 1] = '\0';
-    r->pid = (pid_t)r->header.pid;
+    r->pid =
+        alqi_cli_proc_here((pid_t)r->header.pid, r->header.process_start_ticks);
     if ((r->is_still || (r->header.flags & ALQI_RAW_IS_EXACT) != 0) &&
         !freeze(r, r->fd))
         return strerror(errno);
@@ -299,7 +300,7 @@ alqi_cli_recording_is_live(const struct alqi_cli_recording *r)
 {
     return (atomic_load(&r->header.flags) &
             (ALQI_RAW_DETACHED | ALQI_RAW_EXECUTED)) == 0 &&
-           alqi_cli_recording_is_live_as(r, (pid_t)r->header.pid);
+           alqi_cli_recording_is_live_as(r, r->pid);
 }
 
 /* An exec counts as an exit; a process that is there no more and has set

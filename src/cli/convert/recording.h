@@ -40,8 +40,8 @@ alqi_cli_recording_header(const struct alqi_cli_recording *recording);
 double alqi_cli_recording_most_rate(const struct alqi_cli_recording *recording);
 /* The user whose process wrote it: the file's owner. */
 uid_t alqi_cli_recording_owner(const struct alqi_cli_recording *recording);
-/* The writer's number, as it is known here: the header's until grow has been
- * told another. */
+/* The writer's number, as it is known here; 0: it did not run when the
+ * recording was opened, and grow has been told none. */
 pid_t alqi_cli_recording_pid(const struct alqi_cli_recording *recording);
 /* Whether the process that writes it is there still, and is no other program
  * by exec. */

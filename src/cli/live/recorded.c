@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/attach/target.h"
 #include "cli/tool/cli.h"
+#include "cli/tool/proc.h"
 #include "cli/live/recorded.h"
 #include "wire/raw.h"
 
@@ -45,7 +45,7 @@ is_recording_of(const char *path, pid_t pid, bool is_other_root)
     return n == (ssize_t)sizeof h &&
            memcmp(h.magic, ALQI_RAW_MAGIC, sizeof h.magic) == 0 &&
            (is_other_root || h.pid == (uint32_t)pid ||
-            h.pid == (uint32_t)alqi_cli_attach_inner_pid(pid));
+            h.pid == (uint32_t)alqi_cli_proc_inner_pid(pid));
 }
 
 /* True when the mapped file is the recording. */

@@ -1,8 +1,9 @@
-/* proc.c -- /proc/PID/stat and the owner of a process
+/* proc.c -- /proc/PID/stat, numbers in namespaces, the owner of a process
  *
  * The command stands between the first '(' and the last ')', as it may have
  * both in it.  A process that is a zombie, is exiting, or has SIGKILL pending
  * counts as gone: it runs no more of its program. */
+#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +106,59 @@ alqi_cli_proc_read(pid_t pid, struct alqi_cli_proc *out)
     return out->state != 'Z' && out->state != 'X' &&
            (fields[FIELD_FLAGS] & FLAG_EXITING) == 0 &&
            (fields[FIELD_PENDING] >> (SIGKILL - 1) & 1) == 0;
+}
+
+/* The last of the numbers that a line of it has is the innermost
+ * namespace's. */
+pid_t
+alqi_cli_proc_inner_pid(pid_t pid)
+{
+    char line[1024];
+    pid_t inner = 0;
+    FILE *f;
+
+    snprintf(line, sizeof line, "/proc/%d/status", (int)pid);
+    f = fopen(line, "re");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        if (inner == 0)
+            inner = pid; /* of a kernel that has no namespaces */
+        if (strncmp(line, "NSpid:", 6) == 0)
+            inner = (pid_t)strtol(strrchr(line, '\t'), NULL, 10);
+    }
+    if (f != NULL)
+        fclose(f);
+    return inner;
+}
+
+static bool
+is_process(pid_t pid, pid_t inner_pid, uint64_t start_ticks)
+{
+    struct alqi_cli_proc proc;
+
+    return alqi_cli_proc_read(pid, &proc) && proc.start_ticks == start_ticks &&
+           alqi_cli_proc_inner_pid(pid) == inner_pid;
+}
+
+/* Mostly it is of this namespace. */
+pid_t
+alqi_cli_proc_here(pid_t inner_pid, uint64_t start_ticks)
+{
+    struct dirent *entry;
+    pid_t found = 0, pid;
+    DIR *directory;
+
+    if (is_process(inner_pid, inner_pid, start_ticks))
+        return inner_pid;
+    directory = opendir("/proc");
+    while (directory != NULL && found == 0 &&
+           (entry = readdir(directory)) != NULL) {
+        pid = (pid_t)atoi(entry->d_name);
+        if (pid > 0 && is_process(pid, inner_pid, start_ticks))
+            found = pid;
+    }
+    if (directory != NULL)
+        closedir(directory);
+    return found;
 }
 
 /* The owner of the process's folder is its effective user. */

@@ -21,6 +21,13 @@ struct alqi_cli_proc {
  * it is ending: it has been killed. */
 bool alqi_cli_proc_read(pid_t pid, struct alqi_cli_proc *out);
 
+/* The process's number as the process itself knows it; 0: there is none. */
+pid_t alqi_cli_proc_inner_pid(pid_t pid);
+
+/* The number that a process has here which knows itself as inner_pid, and was
+ * started then; 0: none runs. */
+pid_t alqi_cli_proc_here(pid_t inner_pid, uint64_t start_ticks);
+
 /* False: there is no process. */
 bool alqi_cli_proc_owner(pid_t pid, uid_t *uid);
 
