@@ -6,6 +6,10 @@
  *                      BUSY: a domain marks the stack of a continuation
  *   outside the heap   STATIC: no collector touches the block
  *
+ * White is unmarked; grey is marked, with fields that are not read yet; black
+ * is marked and read.  src/ocaml/alloc.c hands the colour of new blocks to
+ * OCaml's own code.
+ *
  * The three colours of the major heap rotate when marking has ended: unmarked
  * becomes garbage, marked becomes unmarked, and the old garbage colour, which
  * no block has after the sweep, becomes marked.  So a cycle writes no header of

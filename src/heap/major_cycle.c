@@ -45,10 +45,6 @@ enum {
 /* With ALQ_EVENT_MAJOR. */
 enum { BY_A_CALL, SHORT_OF_MEMORY };
 
-#define EACH_DOMAIN(heap, of, i)                                               \
-    for (i = 0; i < (heap)->n_slots; i++)                                      \
-        if (of = (heap)->domains[i], alqi_heap_is_there(of))
-
 /* ---- in a stop ---------------------------------------------------------- */
 
 /* What the stop is for. */
@@ -71,9 +67,9 @@ is_empty_all(struct alqi_heap *heap)
     struct alqi_domain *of;
     unsigned i;
 
-    EACH_DOMAIN(heap, of, i)
-    if (!alqi_heap_minor_is_empty(of))
-        return false;
+    for (i = 0; (of = alqi_heap_next_there(heap, &i)) != NULL;)
+        if (!alqi_heap_minor_is_empty(of))
+            return false;
     return true;
 }
 
@@ -96,8 +92,7 @@ phase_set_stw(struct alqi_heap *heap, enum alqi_heap_phase phase)
     alqi_heap_event_phase_stw(heap, phase);
     heap->cycle.phase = phase;
     heap->balance.n_working = 0;
-    EACH_DOMAIN(heap, of, i)
-    {
+    for (i = 0; (of = alqi_heap_next_there(heap, &i)) != NULL;) {
         heap->balance.n_working += phase != ALQI_HEAP_SWEPT;
         alqi_heap_barrier_phase(of);
         if (phase != ALQI_HEAP_SWEPT)
@@ -155,8 +150,8 @@ mark_begin_stw(struct alqi_heap *heap)
 
     ALQI_ASSERT(alqi_heap_is_stopped(heap));
     ALQI_ASSERT(is_empty_all(heap)); /* .inv.snapshot */
-    EACH_DOMAIN(heap, of, i)
-    alqi_heap_mark_begin_stw(of);
+    for (i = 0; (of = alqi_heap_next_there(heap, &i)) != NULL;)
+        alqi_heap_mark_begin_stw(of);
     phase_set_stw(heap, ALQI_HEAP_MARK);
     ALQI_HEAP_LOG(heap, ALQ_GC_LOG_CYCLE, "major cycle %ju: marking begins",
                   (uintmax_t)heap->cycle.n);
@@ -268,8 +263,7 @@ rotate_stw(struct alqi_domain *self)
                 ALQI_HEAP_COLOUR_MASK); /* .inv.colour */
     alqi_heap_verify_stw(self, ALQI_HEAP_VERIFY_MARKED);
     alqi_heap_pin_retain_after_marking_stw(heap);
-    EACH_DOMAIN(heap, of, i)
-    {
+    for (i = 0; (of = alqi_heap_next_there(heap, &i)) != NULL;) {
         alqi_heap_observed_after_major_stw(of);
         alqi_heap_weak_after_marking_stw(of);
     }
@@ -313,10 +307,10 @@ open_all_stw(struct alqi_heap *heap)
     unsigned i, n = 0;
 
     ALQI_ASSERT(alqi_heap_is_stopped(heap));
-    EACH_DOMAIN(heap, of, i)
-    n++;
-    EACH_DOMAIN(heap, of, i)
-    alqi_heap_open_minor(of, n--);
+    for (i = 0; (of = alqi_heap_next_there(heap, &i)) != NULL;)
+        n++;
+    for (i = 0; (of = alqi_heap_next_there(heap, &i)) != NULL;)
+        alqi_heap_open_minor(of, n--);
 }
 
 /* Whether blocks move now: compaction is due or asked for, and all is swept.
@@ -446,9 +440,9 @@ promote_last(struct alqi_domain *self)
     ALQI_ASSERT(self->heap->young.workers.n_idle == 0); /* .inv.round */
     alqi_heap_open_close_all_stw(self->heap);
     alqi_heap_tick(&self->heap->young.n_minors);
-    EACH_DOMAIN(self->heap, of, i)
-    if (alqi_heap_weak_phase_is_recent(of))
-        return &after_step;
+    for (i = 0; (of = alqi_heap_next_there(self->heap, &i)) != NULL;)
+        if (alqi_heap_weak_phase_is_recent(of))
+            return &after_step;
     return &finish_step;
 }
 
@@ -464,8 +458,8 @@ workers_set(struct alqi_heap *heap)
     uint32_t n = 1;
     unsigned i;
 
-    EACH_DOMAIN(heap, of, i)
-    n += of->young.is_helper;
+    for (i = 0; (of = alqi_heap_next_there(heap, &i)) != NULL;)
+        n += of->young.is_helper;
     if (n < heap->stop.n_workers)
         heap->stop.n_workers = n;
 }

@@ -128,6 +128,20 @@ alqi_heap_is_there(const struct alqi_domain *d)
     return __atomic_load_n(&d->state, __ATOMIC_RELAXED) != ALQI_HEAP_VACANT;
 }
 
+/* The domain that is there of the slots from *i on, which goes behind it; NULL:
+ * there is none. */
+static inline struct alqi_domain *
+alqi_heap_next_there(const struct alqi_heap *heap, unsigned *i)
+{
+    while (*i < heap->n_slots) {
+        struct alqi_domain *d = heap->domains[(*i)++];
+
+        if (alqi_heap_is_there(d))
+            return d;
+    }
+    return NULL;
+}
+
 /* Whether the caller takes part in a stop whose domains all stand still
  * (.inv.stop), or the heap has no user any more: what a function requires whose
  * name ends in _stw.  The holder of the lock of stops who starts a domain

@@ -8,8 +8,9 @@
  * Checks .inv.remember: Each major field with a young value is in a set.
  * Checks .inv.listed: Each weak block is in a list.
  * Checks .inv.phase: When MARK ends, marked blocks lead to marked ones only.
- * Checks .inv.open, .inv.kind, .inv.free, .inv.colour, .inv.lab, .inv.swept of
- *   each value, pool and buffer. */
+ * Checks .inv.open, .inv.claim, .inv.pools, .inv.kind, .inv.class, .inv.free,
+ *   .inv.order, .inv.colour, .inv.weak, .inv.lab, .inv.swept of each value,
+ * pool and buffer. */
 #include "heap/pool_area.h"
 #include "heap/pool_class.h"
 #include "heap/final.h"

@@ -1,8 +1,9 @@
 /* verify.h -- walks the heap and stops the program at what cannot be
  *
  * In a stop, by one thread: all domains.
- * In dbg and hard builds each time; in others with V=1 in ALIQUOTPARAM at the
- * end of each cycle. */
+ * In dbg builds each time; in hard ones, which collect all the time, as often
+ * as CREDIT_WORDS a collection pay for, and with V=1 in ALIQUOTPARAM each time;
+ * in others with V=1 at the end of each cycle. */
 #ifndef ALQI_HEAP_VERIFY_H
 #define ALQI_HEAP_VERIFY_H
 

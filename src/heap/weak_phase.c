@@ -15,21 +15,15 @@
 #include "heap/major_mark.h"
 #include "heap/weak.h"
 
-/* Each domain of the heap, ended ones too: their structs stay, with nothing in
- * them. */
-#define EACH_DOMAIN(heap, of, i)                                               \
-    for (i = 0; i < (heap)->n_slots && (of = (heap)->domains[i], true); i++)
-
-/* References emptied since the heap began, by all domains: for the event. */
+/* References emptied since the heap began, by all domains, ended ones too: for
+ * the event. */
 static uint64_t
 n_emptied(const struct alqi_heap *heap)
 {
     uint64_t n = heap->weak_phase.n_emptied_ended;
-    const struct alqi_domain *of;
-    unsigned i;
 
-    EACH_DOMAIN(heap, of, i)
-    n += of->weak_phase.weak.n_emptied;
+    for (unsigned i = 0; i < heap->n_slots; i++)
+        n += heap->domains[i]->weak_phase.weak.n_emptied;
     return n;
 }
 
@@ -138,14 +132,12 @@ static bool
 round_begin(struct alqi_heap *heap, bool first)
 {
     uint64_t all = heap->weak_phase.n_darkened_ended;
-    struct alqi_domain *of;
-    unsigned i;
 
     ALQI_ASSERT(heap->cycle.n_busy == 0); /* .inv.todo */
-    EACH_DOMAIN(heap, of, i)
-    all += darkened(of);
-    EACH_DOMAIN(heap, of, i)
-    {
+    for (unsigned i = 0; i < heap->n_slots; i++)
+        all += darkened(heap->domains[i]);
+    for (unsigned i = 0; i < heap->n_slots; i++) {
+        struct alqi_domain *of = heap->domains[i];
         bool again = first || !alqi_heap_ephe_is_done(of) ||
                      (all > 0 && heap->n_slots > 1);
 
@@ -166,14 +158,11 @@ round_begin(struct alqi_heap *heap, bool first)
 static void
 step_begin(struct alqi_heap *heap, enum alqi_heap_weak_phase_step step)
 {
-    struct alqi_domain *of;
-    unsigned i;
-
     ALQI_ASSERT(heap->cycle.n_busy == 0);           /* .inv.todo */
     ALQI_ASSERT(step == heap->weak_phase.step + 1); /* .inv.phase */
     heap->weak_phase.step = step;
-    EACH_DOMAIN(heap, of, i)
-    {
+    for (unsigned i = 0; i < heap->n_slots; i++) {
+        struct alqi_domain *of = heap->domains[i];
         bool has_work = alqi_heap_final_pass_begin_stw(of);
 
         if (step == ALQI_HEAP_WEAK_PHASE_CLEAN)

@@ -1,6 +1,6 @@
 /* kinds.h -- the kinds of limits: one row says all that limits know of a kind
  *
- * A kind stands in two files: its member, its cause and its place in
+ * In C a kind stands in two files: its member, its cause and its place in
  * ALQ_LIMITS_NONE and in struct alq_outcome in <aliquot/limit.h>, and its rows
  * here.  The budgets of a frame (limit.h), which numbers are valid, the opening
  * and the outcome (frame.c), the look at all limits (check.c), and what makes a

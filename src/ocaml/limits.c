@@ -433,6 +433,33 @@ result_new(bool is_error, value v)
     return result;
 }
 
+/* The index into `causes` of aliquot.ml; the compiler wants a row of each. */
+static int
+cause_index(enum alq_limit_cause cause)
+{
+    switch (cause) {
+    case ALQ_LIMIT_NOT:
+        return 0;
+    case ALQ_LIMIT_WORDS:
+        return 1;
+    case ALQ_LIMIT_SAMPLED:
+        return 2;
+    case ALQ_LIMIT_HEAP:
+        return 3;
+    case ALQ_LIMIT_TIME:
+        return 4;
+    case ALQ_LIMIT_CPU:
+        return 5;
+    case ALQ_LIMIT_POLLS:
+        return 6;
+    case ALQ_LIMIT_TOKEN:
+        return 7;
+    case ALQ_LIMIT_LIVE:
+        return 8;
+    }
+    return 0;
+}
+
 /* The library's answer: {result; cause; words; ...; sites}. */
 static value
 answer_new(const struct alq_outcome *out, value result)
@@ -445,7 +472,7 @@ answer_new(const struct alq_outcome *out, value result)
     v = caml_alloc_small(11, 0);
     alq_init_small(v, 10, alqi_ocaml_local_pop(&sites));
     alq_init_small(v, 0, alqi_ocaml_local_pop(&r));
-    alq_init_small(v, 1, alqi_ocaml_int((intptr_t)out->cause));
+    alq_init_small(v, 1, alqi_ocaml_int(cause_index(out->cause)));
     alq_init_small(v, 2, alqi_ocaml_count(out->words));
     alq_init_small(v, 3, alqi_ocaml_count(out->sampled_words));
     alq_init_small(v, 4, alqi_ocaml_count(out->live_words));

@@ -4,8 +4,9 @@
  *
  * .inv.refuse  An instruction that instruction.c does not know is refused, and
  *              so are calls (their return address would be in the copy, which
- *              no unwinder knows), and branches into what is copied, from
- *              anywhere in the function. */
+ *              no unwinder knows), and branches into what is copied.  The copy
+ *              looks at what is copied alone: the caller has the rest of the
+ *              function checked, too. */
 #include "plat/prologue.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * Lines of deep stacks are long and traces have millions of them, so numbers
  * are formatted here and handed over in pieces of a few KiB.  When the taker
- * says stop, the line is formatted to its end and thrown away. */
+ * says stop, the rest of the line is formatted and thrown away. */
 #include <string.h>
 
 #include "wire/ctf_dump.h"

@@ -1,7 +1,8 @@
 /* ctf_packet.c -- packet headers and the first packet
  *
- * Fields in the order of the format, each way; what a reader makes of odd
- * values is the reader's (ctf_reader.c). */
+ * Reads and writes the header and the first event, field by field in the order
+ * of the format.  A wrong magic number and a version other than 1, 2 and 3 are
+ * refused; all other odd values are ctf_reader.c's. */
 #include "wire/ctf_packet.h"
 
 const char *

@@ -46,7 +46,7 @@ _Static_assert(PARTS <= (int)ALQI_CLI_N_MEASURES, "they share their place");
 enum { EPOCH_MAX = (int)((UINT32_C(1) << ALQI_CLI_EPOCH_BITS) - 1) };
 
 #if ALQI_CHECKS >= 3
-/* Checked builds renumber early, so that tests reach it: after two epochs, or
+/* Hard builds renumber early, so that tests reach it: after two epochs, or
  * one for each OBJECTS_AN_EPOCH objects, so that all renumberings together cost
  * each epoch a bounded time. */
 enum { EPOCHS_LEAST = 2, OBJECTS_AN_EPOCH = 64 };

@@ -1,6 +1,8 @@
-/* suppressed.c -- which rule takes a call stack's leaks
+/* suppressed.c -- finds the rule of each site, and takes its leaks away
  *
- * [analysis.h] A rule of Valgrind's is matched from the innermost frame on:
+ * [analysis.h] The bytes of a site that has a rule go from LIVE to the rule.
+ *
+ * A rule of Valgrind's is matched from the innermost frame on:
  * its lines up to a gap stand for as many frames, one behind the other, and
  * those behind a gap are found at the first place where they match, which is
  * the best one since a rule may end anywhere in the stack. In Valgrind a stack

@@ -54,8 +54,8 @@ is_known(const struct ending *e, pid_t tid)
     return false;
 }
 
-/* It is no more, or only its number is: one that has been killed stands before
- * it ends, too. */
+/* The thread has ended, or is a zombie.  A thread that was killed stands at its
+ * end before that, too. */
 static bool
 is_dead(pid_t tid)
 {

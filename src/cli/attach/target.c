@@ -1,14 +1,16 @@
 /* target.c -- can this process be attached to?
  *
- * Each reason why not is one line that says what to do, before anything of the
- * process is touched.  The order is that of what is known first: the process,
- * this user's rights, the program, its C library. */
+ * Each reason why not is one line, with what to do where something can be
+ * done, before anything of the process is touched.  The order is that of what
+ * is known first: the process, this user's rights, the program, its C library.
+ */
 #include "cli/attach/target.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,6 +227,7 @@ alqi_cli_attach_target_files(struct alqi_cli_attach_target *t)
 
     snprintf(path, sizeof path, "/proc/%d/exe", (int)t->pid);
     n = readlink(path, t->executable, sizeof t->executable - 1);
+    t->is_kernel_thread = n < 0 && errno == ENOENT;
     t->executable[n > 0 ? n : 0] = '\0';
     snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)t->pid);
     t->is_other_mount = stat("/proc/self/ns/mnt", &own) == 0 &&
@@ -239,16 +242,30 @@ alqi_cli_attach_target_files(struct alqi_cli_attach_target *t)
 
 /* ---- reasons why not ----------------------------------------------------- */
 
-#define REFUSE(format, ...)                                                    \
-    alqi_cli_refuse("%s: process %d " format, verb, (int)t->pid, __VA_ARGS__)
+#define REFUSE(...) refuse(verb, t->pid, __VA_ARGS__)
+
+static bool refuse(const char *verb, pid_t pid, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static bool
+refuse(const char *verb, pid_t pid, const char *format, ...)
+{
+    char why[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
+    return alqi_cli_refuse("%s: process %d %s", verb, (int)pid, why);
+}
 
 static bool
 state_check(const char *verb, const struct alqi_cli_attach_target *t)
 {
     if (t->state == 'Z' || t->state == 'X')
-        return REFUSE("has %s", "ended");
-    if (t->executable[0] == '\0' && errno == ENOENT)
-        return REFUSE("is a thread of the %s", "kernel");
+        return REFUSE("has ended");
+    if (t->is_kernel_thread)
+        return REFUSE("is a thread of the kernel");
     if (t->state == 'T')
         return REFUSE("is stopped: continue it first (kill -CONT %d)",
                       (int)t->pid);
@@ -286,8 +303,7 @@ rights_check(const char *verb, const struct alqi_cli_attach_target *t)
     if (scope[0] == '1')
         return REFUSE("is no child of this command, and the system lets a user "
                       "attach to those alone: run this as root, or 'sysctl "
-                      "kernel.yama.ptrace_scope=%d'",
-                      0);
+                      "kernel.yama.ptrace_scope=0'");
     if (scope[0] > '1')
         return REFUSE("cannot be attached to by users (ptrace_scope %c): run "
                       "this as root%s",
@@ -305,12 +321,10 @@ confinement_check(const char *verb, const struct alqi_cli_attach_target *t)
         return REFUSE(
             "has a filter of its own for system calls (seccomp), which may "
             "forbid it to load the profiler: start it with "
-            "'aliquot record%s'",
-            "");
+            "'aliquot record'");
     if (t->has_shadow)
         return REFUSE("has shadow stacks, which let no call in: start it with "
-                      "'aliquot record%s'",
-                      "");
+                      "'aliquot record'");
     return true;
 }
 
@@ -376,7 +390,7 @@ alqi_cli_attach_target_look(const char *verb, pid_t pid,
 {
     *t = (struct alqi_cli_attach_target){.pid = pid};
     if (!alqi_plat_can_inject())
-        return REFUSE("cannot be attached to on this %s", "processor");
+        return REFUSE("cannot be attached to on this processor");
     if (!status_read(t))
         return alqi_cli_refuse("%s: no process %d", verb, (int)pid);
     t->has_own_filter = has_own_filter(t);
@@ -386,7 +400,7 @@ alqi_cli_attach_target_look(const char *verb, pid_t pid,
         !confinement_check(verb, t))
         return false;
     if (!alqi_cli_attach_target_map(t))
-        return REFUSE("has %s", "ended");
+        return REFUSE("has ended");
     if (program_check(verb, t))
         return true;
     alqi_cli_attach_target_drop(t);

@@ -30,6 +30,7 @@ struct alqi_cli_attach_target {
     unsigned n_filters;  /* of system calls (seccomp) */
     bool has_own_filter; /* beyond those of its container */
     bool has_shadow;     /* shadow stacks                                  */
+    bool is_kernel_thread;
     bool is_other_mount; /* it sees another tree of files than this command */
     char executable[PATH_MAX]; /* as the process sees it                    */
     char root[32];             /* prefix of its paths here; "": none        */

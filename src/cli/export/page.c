@@ -2,7 +2,8 @@
  *
  * What `aliquot view` serves, with the engine as WebAssembly in place of the
  * server, and the summary for those who cannot run it.  Engine and index are
- * text in elements that are no scripts: gzip, then base64. */
+ * script elements of type text/plain, which no browser runs: gzip, then
+ * base64. */
 #include <stdlib.h>
 #include <zlib.h>
 

@@ -2,7 +2,7 @@
  *
  * pprof_profile.c makes the message as tables; here it becomes bytes (wire's
  * protobuf writer) and a file. Fields are written in the order of their
- * numbers. The command ends where memory for the message lacks. */
+ * numbers. Without memory for the message the command ends with an error. */
 #include <stdlib.h>
 
 #include "cli/tool/cli.h"

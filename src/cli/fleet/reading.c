@@ -1,10 +1,10 @@
 /* reading.c -- a trace that is asked for again and again
  *
- * States: nothing read; GROWING, a follower reads on at each update; FINISHED,
- * the analysis stays until another file is at the path (is_another). The
- * analysis belongs to a follower, of which the export has a snapshot, or, where
- * export.input is set, to an input that was read once. A reading is used by one
- * thread at a time. */
+ * States: nothing read (not is_there); growing (is_growing), a follower reads
+ * on at each update; finished (is_there alone), the analysis stays until
+ * another file is at the path (is_another). The analysis belongs to a follower,
+ * of which the export has a snapshot, or, where export.input is set, to an
+ * input that was read once. A reading is used by one thread at a time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,8 @@
-/* facts.c -- one look and one walk for what is to be printed          [facts.h]
- */
+/* facts.c -- numbers, sizes and kinds of the blocks that are to be printed
+ *                                                                    [facts.h]
+ * One pass over the orders finds the numbers of all of them, one over the file
+ * their sizes and kinds.  A size in words and a kind share a value of the map:
+ * words << KIND_BITS | kind. */
 #include "cli/heap/facts.h"
 
 #include "cli/tool/cli.h"
