@@ -108,6 +108,36 @@ class Record(common.Case):
             self.assertIn(" %d more trace" % more if more else "no sample",
                           said[-1])
 
+    def test_a_daemon_that_allocates_later(self):
+        """The program has ended before its child has been sampled."""
+        go, end = (os.path.join(self.dir, name) for name in ("go", "end"))
+        os.mkfifo(go)
+        os.mkfifo(end)
+        code = ("import os\n"
+                "if os.fork() == 0:\n"
+                "    os.setsid()\n"
+                "    os.dup2(os.open('/dev/null', os.O_RDWR), 2)\n"
+                "    os.open(%r, os.O_RDONLY)\n"
+                "    x = b'x' * 3000000\n"
+                "    os.open(%r, os.O_WRONLY)\n" % (go, end))
+        said = os.path.join(self.dir, "said")
+        with open(said, "w") as err:
+            subprocess.run([common.BIN, "record", "--no-python",
+                            "--interval=1M", "--seed=3", "-o",
+                            os.path.join(self.dir, "t.ctf"), "--",
+                            sys.executable, "-S", "-c", code], stderr=err,
+                           env=common.ENV, check=True,
+                           timeout=common.PATIENCE_S)
+        with open(said) as err:
+            text = err.read()
+        self.assertRegex(text, r"python\S* \(\d+\) runs on and was not sampled "
+                         r"yet: what it allocates is recorded in ")
+        self.assertNotIn("cannot", text)
+        with open(go, "w"), open(end) as f:
+            self.assertEqual(f.read(), "")  # at its end
+        path, = glob.glob(os.path.join(self.dir, ".aliquot-raw.*", "*.alqraw"))
+        self.assertGreater(self.json(path)["allocated_bytes"], 1e6)
+
     def test_a_copy_of_a_trace_tells_its_bytes(self):
         path = self.record("--rate=1")
         copy = os.path.join(self.dir, "copy.ctf")

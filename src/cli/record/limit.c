@@ -492,4 +492,7 @@ alqi_cli_record_limit_close(struct alqi_cli_record_run *run)
     if (run->limits.pipe >= 0)
         close(run->limits.pipe);
     free(run->limits.told);
+    run->limits.told = NULL;
+    run->limits.n_told = 0;
+    run->limits.pipe = -1;
 }

@@ -35,11 +35,16 @@
 #include "cli/record/limit.h"
 #include "cli/record/name.h"
 #include "cli/record/traces.h"
+#include "cli/record/writer.h"
 #include "cli/tool/text.h"
 #include "plat/program.h"
 
 /* Programs named before the rest is only counted. */
 enum { UNRECORDED_SAID = 10 };
+
+/* Processes named before the rest is only counted, and how often the directory
+ * is gone through at most. */
+enum { LATER_SAID = 5, VISITS_MAX = 5 };
 
 /* Of a heap's trace in the directory. */
 #define HEAP_SUFFIX ALQI_CLI_RECORDING_SUFFIX ".heap"
@@ -600,6 +605,63 @@ unrecorded_say(const struct alqi_cli_record_run *r)
     unlink(path);
 }
 
+/* ---- what comes later ---------------------------------------------------- */
+
+/* Reports the processes that may yet begin a recording.  True: there are some,
+ * and the directory stays. */
+static bool
+later_say(struct alqi_cli_record_run *r)
+{
+    struct alqi_cli_proc proc;
+    unsigned n = 0;
+
+    for (pid_t pid = 0;
+         (pid = alqi_cli_record_writer_later(r->directory, pid)) != 0; n++)
+        if (n < LATER_SAID && alqi_cli_proc_read(pid, &proc))
+            alqi_cli_say("%s (%d) runs on and was not sampled yet: what it "
+                         "allocates is recorded in %s",
+                         proc.command, (int)pid, r->directory);
+    if (n > LATER_SAID)
+        alqi_cli_say("%u more processes run on like that", n - LATER_SAID);
+    r->n_explained += n;
+    return n > 0;
+}
+
+/* Makes the traces of what is in the directory. */
+static void
+all_visit(struct alqi_cli_record_run *r)
+{
+    each_visit(r, ALQI_CLI_RECORDING_SUFFIX, recording_visit);
+    each_visit(r, HEAP_SUFFIX, heap_visit);
+    each_visit(r, ALQI_RAW_SAID_SUFFIX, said_visit);
+}
+
+/* The directory goes, unless something of it stays.  A child may begin and end
+ * its recording meanwhile: then there is one more to visit. */
+static void
+directory_finish(struct alqi_cli_record_run *r)
+{
+    int rc = -1;
+
+    for (int i = 0; i < VISITS_MAX && rc != 0 && r->n_left == 0; i++) {
+        if (later_say(r))
+            return;
+        rc = rmdir(r->directory);
+        if (rc != 0 && errno == ENOTEMPTY)
+            all_visit(r);
+        else if (rc != 0 && errno == ENOENT)
+            rc = 0;
+    }
+    if (r->n_left > 0)
+        alqi_cli_say("%u recording%s in %s; 'aliquot report FILE' reads %s",
+                     r->n_left, r->n_left == 1 ? " stays" : "s stay",
+                     r->directory,
+                     r->n_left == 1 ? "it as it is" : "them as they are");
+    else if (rc != 0)
+        alqi_cli_say("record: cannot remove %s: %s", r->directory,
+                     strerror(errno));
+}
+
 /* The program's last image is found before anything is converted, because
  * conversion removes recordings. */
 void
@@ -612,22 +674,13 @@ alqi_cli_record_traces(struct alqi_cli_record_run *r)
         r->n_explained++;
     }
     unrecorded_say(r);
-    each_visit(r, ALQI_CLI_RECORDING_SUFFIX, recording_visit);
-    each_visit(r, HEAP_SUFFIX, heap_visit);
-    each_visit(r, ALQI_RAW_SAID_SUFFIX, said_visit);
+    all_visit(r);
+    alqi_cli_record_limit_close(r);
+    directory_finish(r);
     alqi_symbol_table_drop(r->symbols);
     alqi_cli_record_ending_free(r);
-    alqi_cli_record_limit_close(r);
     if (r->n_empty > 0)
         alqi_cli_say("%u more trace%s without a %s", r->n_empty,
                      r->n_empty == 1 ? "" : "s",
                      r->is_exact ? "block" : "sample");
-    if (r->n_left > 0)
-        alqi_cli_say("%u recording%s in %s; 'aliquot report FILE' reads %s",
-                     r->n_left, r->n_left == 1 ? " stays" : "s stay",
-                     r->directory,
-                     r->n_left == 1 ? "it as it is" : "them as they are");
-    else if (rmdir(r->directory) != 0 && errno != ENOENT)
-        alqi_cli_say("record: cannot remove %s: %s", r->directory,
-                     strerror(errno));
 }

@@ -1,9 +1,12 @@
-/* writer.c -- which process writes a recording
+/* writer.c -- which process writes a recording, or may begin one
  *
  * [writer.h] What has replaced itself by another program has the recording
- * mapped no longer. */
+ * mapped no longer.  A forked child that allocates nothing for a while has no
+ * recording yet: it has the preload, and the directory in its environment, or
+ * what it has of its parent mapped. */
 #include "cli/record/writer.h"
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,23 +15,31 @@
 #include "base/file_name.h"
 #include "cli/tool/proc.h"
 
+/* Whether a piece of the process's file in /proc, each ended by `end`, has the
+ * text in it. */
+static bool
+has_text(pid_t pid, const char *file, int end, const char *text)
+{
+    char path[64], *piece = NULL;
+    size_t capacity = 0;
+    bool is_found = false;
+    FILE *in;
+
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+    in = fopen(path, "re");
+    while (in != NULL && !is_found && getdelim(&piece, &capacity, end, in) > 0)
+        is_found = strstr(piece, text) != NULL;
+    if (in != NULL)
+        fclose(in);
+    free(piece);
+    return is_found;
+}
+
 /* Whether a process has mapped a file of that name. */
 static bool
 has_mapped(pid_t pid, const char *name)
 {
-    char path[64], *line = NULL;
-    size_t capacity = 0;
-    bool is_found = false;
-    FILE *maps;
-
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    maps = fopen(path, "re");
-    while (maps != NULL && !is_found && getline(&line, &capacity, maps) > 0)
-        is_found = strstr(line, name) != NULL;
-    if (maps != NULL)
-        fclose(maps);
-    free(line);
-    return is_found;
+    return has_text(pid, "maps", '\n', name);
 }
 
 pid_t
@@ -37,4 +48,33 @@ alqi_cli_record_writer(const struct alqi_raw_header *h, const char *path)
     pid_t pid = alqi_cli_proc_here((pid_t)h->pid, h->process_start_ticks);
 
     return pid > 0 && has_mapped(pid, alqi_base_file_name(path)) ? pid : 0;
+}
+
+static bool
+is_later(pid_t pid, const char *directory)
+{
+    const char *name = alqi_base_file_name(directory);
+    struct alqi_cli_proc proc;
+
+    return alqi_cli_proc_read(pid, &proc) &&
+           has_mapped(pid, "libaliquot-preload.") &&
+           (has_text(pid, "environ", '\0', name) || has_mapped(pid, name));
+}
+
+pid_t
+alqi_cli_record_writer_later(const char *directory, pid_t after)
+{
+    DIR *processes = opendir("/proc");
+    pid_t found = 0, pid;
+    struct dirent *entry;
+
+    while (processes != NULL && (entry = readdir(processes)) != NULL) {
+        pid = (pid_t)atoi(entry->d_name);
+        if (pid > after && (found == 0 || pid < found) &&
+            is_later(pid, directory))
+            found = pid;
+    }
+    if (processes != NULL)
+        closedir(processes);
+    return found;
 }
