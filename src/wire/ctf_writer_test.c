@@ -306,15 +306,6 @@ check_location(const struct alqi_ctf_location *l, uint64_t code)
     }
 }
 
-static uint64_t random_state;
-
-static uint32_t
-below(uint32_t n)
-{
-    random_state += 0x9E3779B97F4A7C15u;
-    return (uint32_t)(alqi_base_mix(random_state) % n);
-}
-
 /* One run of random stacks with side records between them: what is read is
  * what was written, in order. */
 enum { RUN_EVENTS = 20000, RUN_FRAMES_MAX = 40, RUN_CODES = 30000 };
@@ -329,18 +320,18 @@ struct run_event {
 static void
 run_fill(struct run_event *e, const struct run_event *last, uint32_t i)
 {
-    e->n_codes = last == NULL ? 0 : below(last->n_codes + 1);
+    e->n_codes = last == NULL ? 0 : alqi_base_test_below(last->n_codes + 1);
     if (e->n_codes > 0)
         memcpy(e->codes, last->codes, e->n_codes * sizeof e->codes[0]);
-    while (e->n_codes < 1 + below(RUN_FRAMES_MAX))
-        e->codes[e->n_codes++] = 2 + below(RUN_CODES);
+    while (e->n_codes < 1 + alqi_base_test_below(RUN_FRAMES_MAX))
+        e->codes[e->n_codes++] = 2 + alqi_base_test_below(RUN_CODES);
     e->text[0] = '\0';
     e->side = 0;
-    if (below(20) == 0) {
+    if (alqi_base_test_below(20) == 0) {
         e->side = ALQI_SIDE_PREFIX | ALQI_SIDE_TEXT | i;
         snprintf(e->text, sizeof e->text, "note n=%u", i);
-    } else if (below(20) == 0) {
-        e->side = ALQI_SIDE_PREFIX | ALQI_SIDE_THREAD | below(9);
+    } else if (alqi_base_test_below(20) == 0) {
+        e->side = ALQI_SIDE_PREFIX | ALQI_SIDE_THREAD | alqi_base_test_below(9);
     }
 }
 
@@ -400,7 +391,7 @@ run_once(uint16_t version)
     for (uint32_t i = 0; i < RUN_EVENTS; i++) {
         run_fill(&run[i], i > 0 ? &run[i - 1] : NULL, i);
         run_write(w, &run[i], i);
-        if (below(500) == 0)
+        if (alqi_base_test_below(500) == 0)
             assert_int_equal(alqi_ctf_writer_flush(w), ALQ_OK);
     }
     assert_int_equal(alqi_ctf_writer_close(w), ALQ_OK);
@@ -425,7 +416,7 @@ static void
 random_runs(void **state)
 {
     (void)state;
-    random_state = 1 + alqi_base_test_seed();
+    alqi_base_test_begin(1);
     run_once(2);
     run_once(3);
 }

@@ -21,15 +21,6 @@ static struct written {
     unsigned tag, n_edges;
 } blocks[BLOCKS];
 
-static uint64_t state;
-
-static uint64_t
-below(uint64_t n)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (state >> 20) % n;
-}
-
 static bool
 keep(void *arg, const uint8_t *bytes, size_t n)
 {
@@ -44,16 +35,17 @@ static void
 block_write(struct written *b, uint64_t header)
 {
     b->address = header + 8;
-    b->wosize = 1 + below(4) * below(40);
-    b->tag = (unsigned)below(256);
-    b->kind_plus_1 = below(2) * below(1000);
-    b->n_edges = (unsigned)below(EDGES_MOST + 1);
+    b->wosize = 1 + alqi_base_test_below(4) * alqi_base_test_below(40);
+    b->tag = (unsigned)alqi_base_test_below(256);
+    b->kind_plus_1 = alqi_base_test_below(2) * alqi_base_test_below(1000);
+    b->n_edges = (unsigned)alqi_base_test_below(EDGES_MOST + 1);
     if (b->n_edges > b->wosize)
         b->n_edges = (unsigned)b->wosize;
     alqi_dump_block(&e, b->address, b->wosize, b->tag, b->kind_plus_1);
     for (unsigned i = 0; i < b->n_edges; i++) {
-        b->edges[i] = below(4) == 0 ? below(UINT64_MAX / 8) * 8
-                                    : b->address + below(4096) * 8;
+        b->edges[i] = alqi_base_test_below(4) == 0
+                          ? alqi_base_test_below(UINT64_MAX / 8) * 8
+                          : b->address + alqi_base_test_below(4096) * 8;
         alqi_dump_edge(&e, b->edges[i]);
     }
 }
@@ -67,9 +59,10 @@ blocks_write(void)
     for (unsigned i = 0; i < BLOCKS; i++) {
         block_write(&blocks[i], header);
         header = blocks[i].address + blocks[i].wosize * 8;
-        header += below(3) == 0 ? below(300) * 8 : 0;
-        if (below(200) == 0)
-            header += below(UINT32_MAX) * 8;
+        header +=
+            alqi_base_test_below(3) == 0 ? alqi_base_test_below(300) * 8 : 0;
+        if (alqi_base_test_below(200) == 0)
+            header += alqi_base_test_below(UINT32_MAX) * 8;
     }
 }
 
@@ -81,7 +74,7 @@ file_write(uint64_t seed)
     struct alqi_dump_module m = {
         0x400, 0x600, 0x100, "/p", (const uint8_t *)"id", 2};
 
-    state = seed + alqi_base_test_seed();
+    alqi_base_test_begin(seed);
     n_file = 0;
     alqi_dump_begin(&e, keep, NULL);
     alqi_dump_program(&e, 12, 34, "a\0b", 3);

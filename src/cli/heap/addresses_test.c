@@ -13,15 +13,8 @@
 
 enum { BLOCKS = 2000 };
 
-static uint64_t addresses[BLOCKS], state;
+static uint64_t addresses[BLOCKS];
 static bool inner[BLOCKS];
-
-static uint64_t
-below(uint64_t n)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (state >> 20) % n;
-}
 
 /* Ascending, with gaps from a word to many fields of memory. */
 static void
@@ -31,8 +24,10 @@ addresses_make(void)
 
     for (unsigned i = 0; i < BLOCKS; i++) {
         addresses[i] = at;
-        inner[i] = below(2) == 0;
-        at += 8 + 8 * below(below(50) == 0 ? UINT64_C(1) << 33 : 20);
+        inner[i] = alqi_base_test_below(2) == 0;
+        at += 8 + 8 * alqi_base_test_below(alqi_base_test_below(50) == 0
+                                               ? UINT64_C(1) << 33
+                                               : 20);
     }
 }
 
@@ -63,7 +58,7 @@ static void
 random_blocks(void **unused)
 {
     (void)unused;
-    state = 1 + alqi_base_test_seed();
+    alqi_base_test_begin(1);
     for (unsigned round = 0; round < 50; round++) {
         struct alqi_cli_heap_addresses set = {0};
 

@@ -24,35 +24,29 @@ struct random_graph {
                                      * row: nothing is */
 };
 
-static uint64_t state;
-
-static uint32_t
-below(uint32_t n)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(state >> 33) % n;
-}
-
 /* Nodes get their edges in any order, as blocks come in a file. */
 static void
 make(struct random_graph *r)
 {
-    unsigned start, n_edges = below(EDGES);
+    unsigned start, n_edges = alqi_base_test_below(EDGES);
 
     memset(r, 0, sizeof *r);
-    r->n_blocks = 1 + below(NODES - 4);
-    r->n_nodes = r->n_blocks + below(4);
+    r->n_blocks = 1 + alqi_base_test_below(NODES - 4);
+    r->n_nodes = r->n_blocks + alqi_base_test_below(4);
     assert_true(alqi_cli_heap_graph_init(&r->graph, r->n_blocks,
                                          r->n_nodes - r->n_blocks));
     for (unsigned i = 0; i < n_edges; i++)
-        r->leads[below(r->n_nodes)][below(r->n_blocks)] = true;
-    start = below(r->n_nodes);
+        r->leads[alqi_base_test_below(r->n_nodes)]
+                [alqi_base_test_below(r->n_blocks)] = true;
+    start = alqi_base_test_below(r->n_nodes);
     for (unsigned i = 0; i < r->n_nodes; i++) {
         unsigned from = (start + i) % r->n_nodes;
         uint32_t since = r->graph.n_edges;
 
         for (unsigned to = 0; to < r->n_blocks; to++)
-            for (unsigned k = r->leads[from][to] ? 1 + below(2) : 0; k > 0; k--)
+            for (unsigned k = r->leads[from][to] ? 1 + alqi_base_test_below(2)
+                                                 : 0;
+                 k > 0; k--)
                 assert_true(alqi_cli_heap_graph_edge(&r->graph, to));
         alqi_cli_heap_graph_close(&r->graph, from, since);
     }
@@ -153,7 +147,7 @@ static void
 random_graphs(void **unused)
 {
     (void)unused;
-    state = 1 + alqi_base_test_seed();
+    alqi_base_test_begin(1);
     for (unsigned i = 0; i < ROUNDS; i++) {
         struct random_graph r;
 

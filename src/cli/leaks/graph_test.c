@@ -26,20 +26,13 @@ struct random_graph {
     bool begins[BLOCKS + 2][BLOCKS], any[BLOCKS + 2][BLOCKS];
 };
 
-static uint64_t state;
-
-static uint32_t
-below(uint32_t n)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(state >> 33) % n;
-}
-
 static uint32_t
 edge_random(uint32_t n)
 {
-    return alqi_cli_leak_edge(below(n), below(3) > 0 ? ALQI_CLI_LEAK_BEGIN
-                                                     : ALQI_CLI_LEAK_INSIDE);
+    return alqi_cli_leak_edge(alqi_base_test_below(n),
+                              alqi_base_test_below(3) > 0
+                                  ? ALQI_CLI_LEAK_BEGIN
+                                  : ALQI_CLI_LEAK_INSIDE);
 }
 
 static void
@@ -68,14 +61,15 @@ make(struct random_graph *r)
     uint32_t n_edges = 0;
 
     memset(r, 0, sizeof *r);
-    g->n_blocks = 1 + below(BLOCKS);
-    g->n_roots = below(ROOTS + 1);
+    g->n_blocks = 1 + alqi_base_test_below(BLOCKS);
+    g->n_roots = alqi_base_test_below(ROOTS + 1);
     g->first = r->first;
     g->edges = r->edges;
     g->roots = r->roots;
     for (uint32_t i = 0; i < g->n_blocks; i++) {
         r->first[i] = n_edges;
-        for (uint32_t k = below(4); k > 0 && n_edges < EDGES; k--) {
+        for (uint32_t k = alqi_base_test_below(4); k > 0 && n_edges < EDGES;
+             k--) {
             r->edges[n_edges] = edge_random(g->n_blocks);
             edge_note(r, i, r->edges[n_edges++]);
         }
@@ -83,7 +77,8 @@ make(struct random_graph *r)
     r->first[g->n_blocks] = n_edges;
     for (uint32_t i = 0; i < g->n_roots; i++) {
         r->roots[i] = (struct alqi_cli_leak_root){
-            .edge = edge_random(g->n_blocks), .is_weak = below(4) == 0};
+            .edge = edge_random(g->n_blocks),
+            .is_weak = alqi_base_test_below(4) == 0};
         if (!r->roots[i].is_weak)
             edge_note(r, BLOCKS, r->roots[i].edge);
         edge_note(r, BLOCKS + 1, r->roots[i].edge);
@@ -158,7 +153,7 @@ test_random(void **unused)
     static struct random_graph r;
 
     (void)unused;
-    state = 1 + alqi_base_test_seed();
+    alqi_base_test_begin(1);
     for (unsigned i = 0; i < ROUNDS; i++) {
         make(&r);
         assert_true(alqi_cli_leak_classify(&r.graph));

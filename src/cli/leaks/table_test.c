@@ -12,26 +12,17 @@
 
 enum { ROUNDS = 200, BLOCKS = 300, LOOKS = 2000 };
 
-static uint64_t state;
-
-static uint64_t
-below(uint64_t n)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (state >> 20) % n;
-}
-
 /* Small ones side by side, large ones, empty ones, far from each other. */
 static uint64_t
 bytes_random(void)
 {
-    switch (below(8)) {
+    switch (alqi_base_test_below(8)) {
     case 0:
         return 0;
     case 1:
-        return below(100000);
+        return alqi_base_test_below(100000);
     default:
-        return 1 + below(64);
+        return 1 + alqi_base_test_below(64);
     }
 }
 
@@ -53,20 +44,24 @@ static void
 test_random(void **unused)
 {
     (void)unused;
-    state = 1 + alqi_base_test_seed();
+    alqi_base_test_begin(1);
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct alqi_cli_leak_table t = {0};
-        uint64_t at = 4096 * (1 + below(1 << 20)), from = at;
+        uint64_t at = 4096 * (1 + alqi_base_test_below(1 << 20)), from = at;
 
-        for (unsigned i = 0, n = (unsigned)below(BLOCKS); i < n; i++) {
+        for (unsigned i = 0, n = (unsigned)alqi_base_test_below(BLOCKS); i < n;
+             i++) {
             uint64_t bytes = bytes_random();
 
             alqi_cli_leak_table_add(&t, at, bytes, i);
-            at += bytes + 1 + (below(20) == 0 ? below(1 << 20) : below(16));
+            at += bytes + 1 +
+                  (alqi_base_test_below(20) == 0 ? alqi_base_test_below(1 << 20)
+                                                 : alqi_base_test_below(16));
         }
         alqi_cli_leak_table_sort(&t);
         for (unsigned i = 0; i < LOOKS; i++) {
-            uint64_t address = from - 100 + below(at - from + 200);
+            uint64_t address =
+                from - 100 + alqi_base_test_below(at - from + 200);
             uint32_t block = 0, naive = 0;
             bool is = look(&t, address, &naive);
 
