@@ -2,7 +2,7 @@
  *
  * Lines in order: title, circumstances, filters; the four totals; mmap,
  * realloc, resident memory where there is any; a curve over time; warnings;
- * processes. A line that would pass COLUMNS or the terminal's width continues
+ * processes. A line that would pass the terminal's width continues
  * on the next one (remark_put). Errors of the totals stand below each other, so
  * totals_put() measures all lines before it prints one. */
 #include <inttypes.h>
@@ -16,15 +16,8 @@
 #include "cli/report/report.h"
 #include "cli/tool/text.h"
 
-/* TITLE_MAX and SAMPLING_MAX are bytes; SPARK_MOST, LABEL and COLUMNS are
- * columns. */
-enum {
-    TITLE_MAX = 4096,
-    SAMPLING_MAX = 256,
-    SPARK_MOST = 64,
-    LABEL = 12,
-    COLUMNS = 80
-};
+/* TITLE_MAX and SAMPLING_MAX are bytes; SPARK_MOST and LABEL columns. */
+enum { TITLE_MAX = 4096, SAMPLING_MAX = 256, SPARK_MOST = 64, LABEL = 12 };
 
 /* The command line, or the program, or the first of several processes. */
 static void
@@ -94,7 +87,7 @@ remark_put(const struct alqi_cli_term *term, int used, const char *between,
 {
     int columns = used + 2 + (int)alqi_cli_columns(remark);
 
-    if (columns > COLUMNS || columns > term->width)
+    if (columns > term->width)
         fprintf(term->out, "\n  %*s%s\n", LABEL, "", remark);
     else
         fprintf(term->out, "%s%s\n", between, remark);
