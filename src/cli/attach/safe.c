@@ -215,9 +215,49 @@ section_place(Dwfl_Module *module, uintptr_t address, const char *file,
     return true;
 }
 
+/* A look-up of the module that has an address. */
+struct covering {
+    uintptr_t address;
+    Dwfl_Module *module;
+};
+
+static int
+covering_visit(Dwfl_Module *module, void **data, const char *path,
+               Dwarf_Addr start, void *arg)
+{
+    struct covering *c = arg;
+    GElf_Addr bias;
+    Elf *elf = dwfl_module_getelf(module, &bias);
+    GElf_Phdr header;
+    size_t n = 0;
+
+    (void)data, (void)path, (void)start;
+    if (elf == NULL || elf_getphdrnum(elf, &n) != 0)
+        return DWARF_CB_OK;
+    for (size_t i = 0; i < n; i++)
+        if (gelf_getphdr(elf, (int)i, &header) != NULL &&
+            header.p_type == PT_LOAD &&
+            c->address - (header.p_vaddr + bias) < header.p_memsz)
+            c->module = module;
+    return c->module != NULL ? DWARF_CB_ABORT : DWARF_CB_OK;
+}
+
+/* libdwfl knows a module by the mappings of its file: zeroed variables behind
+ * them are the module's, too. */
+static Dwfl_Module *
+module_at(struct alqi_cli_modules *m, uintptr_t address)
+{
+    struct covering c = {.address = address,
+                         .module = dwfl_addrmodule(m->dwfl, address)};
+
+    if (c.module == NULL)
+        dwfl_getmodules(m->dwfl, covering_visit, &c, 0);
+    return c.module;
+}
+
 bool
-alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address, char *out,
-                       size_t capacity)
+alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address,
+                       bool has_offset, char *out, size_t capacity)
 {
     Dwfl_Module *module;
     GElf_Off offset = 0;
@@ -225,7 +265,7 @@ alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address, char *out,
     const char *name, *file;
 
     opening = m;
-    module = dwfl_addrmodule(m->dwfl, address);
+    module = module_at(m, address);
     if (module == NULL)
         return false;
     file = alqi_base_file_name(module_name(module));
@@ -233,12 +273,43 @@ alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address, char *out,
                                 NULL);
     if (name == NULL || offset >= symbol.st_size)
         return section_place(module, address, file, out, capacity);
-    if (offset == 0)
+    if (offset == 0 || !has_offset)
         snprintf(out, capacity, "%s (%s)", name, file);
     else
         snprintf(out, capacity, "%s+0x%" PRIx64 " (%s)", name, (uint64_t)offset,
                  file);
     return true;
+}
+
+/* Adds the module's thread-local variables, as aligned as they ask for. */
+static int
+tls_visit(Dwfl_Module *module, void **data, const char *path, Dwarf_Addr start,
+          void *arg)
+{
+    GElf_Addr bias;
+    Elf *elf = dwfl_module_getelf(module, &bias);
+    uint64_t *bytes = arg;
+    GElf_Phdr header;
+    size_t n = 0;
+
+    (void)data, (void)path, (void)start;
+    if (elf == NULL || elf_getphdrnum(elf, &n) != 0)
+        return DWARF_CB_OK;
+    for (size_t i = 0; i < n; i++)
+        if (gelf_getphdr(elf, (int)i, &header) != NULL &&
+            header.p_type == PT_TLS)
+            *bytes += header.p_memsz + header.p_align;
+    return DWARF_CB_OK;
+}
+
+uint64_t
+alqi_cli_modules_tls_bytes(struct alqi_cli_modules *m)
+{
+    uint64_t bytes = 0;
+
+    opening = m;
+    dwfl_getmodules(m->dwfl, tls_visit, &bytes, 0);
+    return bytes;
 }
 
 /* ---- frames -------------------------------------------------------------- */

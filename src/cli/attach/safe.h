@@ -27,10 +27,14 @@ uintptr_t alqi_cli_modules_symbol(struct alqi_cli_modules *modules,
 bool alqi_cli_modules_program_defines(struct alqi_cli_modules *modules,
                                       const char *name);
 
-/* What a module has at the address: "cache+0x8 (libfoo.so)", or its section,
- * "libfoo.so .bss+0x40".  False: it is no module's. */
+/* What a module has at the address: "cache+0x8 (libfoo.so)", or "cache
+ * (libfoo.so)" alone, for all of the variable; or its section, "libfoo.so
+ * .bss+0x40".  False: it is no module's. */
 bool alqi_cli_modules_place(struct alqi_cli_modules *modules, uintptr_t address,
-                            char *out, size_t capacity);
+                            bool has_offset, char *out, size_t capacity);
+
+/* Bytes of the modules' thread-local variables. */
+uint64_t alqi_cli_modules_tls_bytes(struct alqi_cli_modules *modules);
 
 /* .inv.safe of a stopped thread. */
 bool alqi_cli_is_safe(struct alqi_cli_modules *modules,

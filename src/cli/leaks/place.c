@@ -9,11 +9,13 @@
 #include "base/file_name.h"
 #include "cli/attach/safe.h"
 #include "cli/leaks/scan.h"
+#include "cli/leaks/thread.h"
 #include "cli/tool/cli.h"
 
 struct alqi_cli_leak_places {
     const struct alqi_cli_core *core;
     struct alqi_cli_modules *modules; /* NULL: they cannot be read */
+    uint64_t tls_bytes;
 };
 
 struct alqi_cli_leak_places *
@@ -23,6 +25,8 @@ alqi_cli_leak_places_open(const struct alqi_cli_core *core)
 
     p->core = core;
     p->modules = alqi_cli_modules_open(&core->target, "", "");
+    if (p->modules != NULL)
+        p->tls_bytes = alqi_cli_modules_tls_bytes(p->modules);
     return p;
 }
 
@@ -35,45 +39,81 @@ alqi_cli_leak_places_drop(struct alqi_cli_leak_places *p)
     free(p);
 }
 
-/* A stack's mapping begins above the address that a thread's pointer has. */
-static bool
-stack_place(const struct alqi_cli_core *core, const struct alqi_cli_mapping *m,
-            char *out, size_t capacity)
+uint64_t
+alqi_cli_leak_places_tls_bytes(struct alqi_cli_leak_places *p)
 {
-    for (size_t i = 0; i < core->n_threads; i++) {
-        const struct alqi_plat_stopped *t = &core->threads[i];
+    return p->tls_bytes;
+}
 
-        if (t->sp < m->start || t->sp >= m->end)
-            continue;
-        snprintf(out, capacity, "stack of thread %d", (int)t->tid);
-        return true;
-    }
-    return false;
+/* A thread's variables may lie in the mapping of its stack. */
+static bool
+thread_place(const struct alqi_cli_leak_places *p,
+             const struct alqi_cli_mapping *m, uint64_t at, char *out,
+             size_t capacity)
+{
+    const struct alqi_cli_core *core = p->core;
+    int own = alqi_cli_leak_thread_of_tls(core, p->tls_bytes, at);
+    int stack = alqi_cli_leak_thread_of_stack(core, m);
+
+    if (own != ALQI_CLI_LEAK_NO_THREAD)
+        snprintf(out, capacity, "thread-local memory of thread %d",
+                 (int)core->threads[own].tid);
+    else if (stack != ALQI_CLI_LEAK_NO_THREAD)
+        snprintf(out, capacity, "stack of thread %d",
+                 (int)core->threads[stack].tid);
+    else
+        return false;
+    return true;
+}
+
+/* Of registers alone: of which thread. */
+static pid_t
+register_thread(const struct alqi_cli_leak_places *p, uint64_t at)
+{
+    size_t i = (at & ~ALQI_CLI_LEAK_REGISTER) / ALQI_PLAT_REGISTERS;
+
+    return p->core->threads[i].tid;
+}
+
+static void
+memory_place(struct alqi_cli_leak_places *p, uint64_t at, bool has_offset,
+             char *out, size_t capacity)
+{
+    const struct alqi_cli_mapping *m =
+        alqi_cli_attach_target_at(&p->core->target, at);
+
+    if (m != NULL && thread_place(p, m, at, out, capacity))
+        return;
+    if (p->modules != NULL &&
+        alqi_cli_modules_place(p->modules, at, has_offset, out, capacity))
+        return;
+    if (m != NULL && !has_offset)
+        at = m->start;
+    if (m != NULL && m->path[0] != '\0')
+        snprintf(out, capacity, "%s+0x%" PRIx64, alqi_base_file_name(m->path),
+                 at - m->start + m->offset);
+    else
+        snprintf(out, capacity, "memory at 0x%" PRIx64, at);
 }
 
 void
 alqi_cli_leak_place(struct alqi_cli_leak_places *p, uint64_t at, char *out,
                     size_t capacity)
 {
-    const struct alqi_cli_core *core = p->core;
-    const struct alqi_cli_mapping *m;
-
-    if ((at & ALQI_CLI_LEAK_REGISTER) != 0) {
-        size_t i = (at & ~ALQI_CLI_LEAK_REGISTER) / ALQI_PLAT_REGISTERS;
-
+    if ((at & ALQI_CLI_LEAK_REGISTER) != 0)
         snprintf(out, capacity, "register of thread %d",
-                 (int)core->threads[i].tid);
-        return;
-    }
-    m = alqi_cli_attach_target_at(&core->target, at);
-    if (m != NULL && stack_place(core, m, out, capacity))
-        return;
-    if (p->modules != NULL &&
-        alqi_cli_modules_place(p->modules, at, out, capacity))
-        return;
-    if (m != NULL && m->path[0] != '\0')
-        snprintf(out, capacity, "%s+0x%" PRIx64, alqi_base_file_name(m->path),
-                 at - m->start + m->offset);
+                 (int)register_thread(p, at));
     else
-        snprintf(out, capacity, "memory at 0x%" PRIx64, at);
+        memory_place(p, at, true, out, capacity);
+}
+
+void
+alqi_cli_leak_holder_place(struct alqi_cli_leak_places *p, uint64_t at,
+                           char *out, size_t capacity)
+{
+    if ((at & ALQI_CLI_LEAK_REGISTER) != 0)
+        snprintf(out, capacity, "stack of thread %d",
+                 (int)register_thread(p, at));
+    else
+        memory_place(p, at, false, out, capacity);
 }

@@ -21,6 +21,7 @@
 
 #include "base/file_name.h"
 #include "cli/attach/library.h"
+#include "cli/leaks/thread.h"
 #include "cli/tool/cli.h"
 
 enum { RED_ZONE_BYTES = 128 };
@@ -51,7 +52,12 @@ root_add(struct alqi_cli_leak_scan *s, uint64_t at, uint32_t edge)
             alqi_cli_realloc(s->roots, s->roots_capacity, sizeof *s->roots);
     }
     s->roots[s->graph.n_roots++] = (struct alqi_cli_leak_root){
-        .at = at, .edge = edge, .is_weak = s->is_weak};
+        .at = at,
+        .edge = edge,
+        .is_weak = s->is_weak,
+        .is_passing = s->is_stack && alqi_cli_leak_thread_of_tls(
+                                         s->memory.core, s->tls_bytes, at) ==
+                                         ALQI_CLI_LEAK_NO_THREAD};
 }
 
 /* The pointer that a word is; false: none. */
@@ -300,6 +306,8 @@ mappings_scan(struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core,
             continue;
         s->is_libc = strncmp(alqi_base_file_name(m->path), "libc.so", 7) == 0 ||
                      strncmp(alqi_base_file_name(m->path), "libc-2.", 7) == 0;
+        s->is_stack =
+            alqi_cli_leak_thread_of_stack(core, m) != ALQI_CLI_LEAK_NO_THREAD;
         if (is_device(m))
             s->device_bytes += m->end - m->start;
         else
@@ -313,6 +321,7 @@ registers_scan(struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core)
 {
     uint32_t edge;
 
+    s->is_stack = true;
     for (size_t i = 0; i < core->n_threads; i++)
         for (size_t k = 0; k < ALQI_PLAT_REGISTERS; k++)
             if (word_edge(s, core->threads[i].registers[k], &edge))
