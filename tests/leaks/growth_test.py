@@ -87,7 +87,7 @@ class ServerTest(Case):
         self.assertRegex(text, r"\n +1.00 MiB/min +[\d.]+ MiB +LOST +header_copy  "
                          r"server\.c\n")
         self.assertRegex(text, r"HELD +result_put  server\.c\n +← results \(")
-        self.assertRegex(text, r"\n\d+ others do not grow for certain\n$")
+        self.assertRegex(text, r"\n\d+ others do not grow beyond chance\n$")
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
 
     def test_sampled(self):

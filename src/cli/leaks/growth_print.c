@@ -131,8 +131,9 @@ others_say(const struct alqi_cli_leak_growth *g, const struct alqi_cli_term *t)
     uint32_t n = g->n_rows - g->n_growing;
 
     if (n > 0)
-        fprintf(t->out, "%u other%s not grow for certain%s", n,
-                n == 1 ? " does" : "s do", g->n_shrinking > 0 ? "" : "\n");
+        fprintf(t->out, "%u other%s grow beyond chance%s", n,
+                n == 1 ? " does not" : "s do not",
+                g->n_shrinking > 0 ? "" : "\n");
     if (g->n_shrinking > 0)
         fprintf(t->out, "; %u of them shrink%s\n", g->n_shrinking,
                 g->n_shrinking == 1 ? "s" : "");
@@ -156,12 +157,12 @@ alqi_cli_leak_growth_print(const struct alqi_cli_leak_growth *g,
         (uint64_t)json_number_value(json_object_get(last, "pid")), g->n_looks,
         alqi_cli_text_duration(g->at_min[g->n_looks - 1] * US_A_MINUTE).text);
     if (g->interval_bytes > 0)
-        fprintf(t->out, "a block for each %s or so is recorded\n\n",
+        fprintf(t->out, "a sample for each %s is recorded\n\n",
                 alqi_cli_text_bytes(g->interval_bytes).text);
     else
         fputs("every block is recorded\n\n", t->out);
     alqi_cli_print(t, ALQI_CLI_BOLD, "GROWTH");
-    fprintf(t->out, " of %u classes of blocks by holder and site\n", g->n_rows);
+    fputs(" by class, holder and site\n", t->out);
     if (n > 0)
         heads(t);
     for (uint32_t i = 0; i < n; i++)
@@ -169,7 +170,7 @@ alqi_cli_leak_growth_print(const struct alqi_cli_leak_growth *g,
     if (n < g->n_growing)
         fprintf(t->out, "   %u more (--top=0 shows all)\n", g->n_growing - n);
     if (g->n_growing == 0)
-        fputs("   nothing grows for certain\n", t->out);
+        fputs("   nothing grows beyond chance\n", t->out);
     fputc('\n', t->out);
     others_say(g, t);
 }
