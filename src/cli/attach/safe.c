@@ -255,9 +255,20 @@ module_at(struct alqi_cli_modules *m, uintptr_t address)
     return c.module;
 }
 
+/* The symbol that has the address; NULL: none of the module's has. */
+static const char *
+symbol_at(Dwfl_Module *module, uintptr_t address, GElf_Off *offset,
+          GElf_Sym *symbol)
+{
+    const char *name =
+        dwfl_module_addrinfo(module, address, offset, symbol, NULL, NULL, NULL);
+
+    return name != NULL && *offset < symbol->st_size ? name : NULL;
+}
+
 bool
-alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address,
-                       bool has_offset, char *out, size_t capacity)
+alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address, char *out,
+                       size_t capacity)
 {
     Dwfl_Module *module;
     GElf_Off offset = 0;
@@ -269,15 +280,38 @@ alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address,
     if (module == NULL)
         return false;
     file = alqi_base_file_name(module_name(module));
-    name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL,
-                                NULL);
-    if (name == NULL || offset >= symbol.st_size)
+    name = symbol_at(module, address, &offset, &symbol);
+    if (name == NULL)
         return section_place(module, address, file, out, capacity);
-    if (offset == 0 || !has_offset)
+    if (offset == 0)
         snprintf(out, capacity, "%s (%s)", name, file);
     else
         snprintf(out, capacity, "%s+0x%" PRIx64 " (%s)", name, (uint64_t)offset,
                  file);
+    return true;
+}
+
+bool
+alqi_cli_modules_variable(struct alqi_cli_modules *m, uintptr_t address,
+                          char *out, size_t capacity, uint64_t *from,
+                          uint64_t *to)
+{
+    Dwfl_Module *module;
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char *name;
+
+    opening = m;
+    module = module_at(m, address);
+    if (module == NULL)
+        return false;
+    name = symbol_at(module, address, &offset, &symbol);
+    if (name == NULL)
+        return false;
+    snprintf(out, capacity, "%s (%s)", name,
+             alqi_base_file_name(module_name(module)));
+    *from = address - offset;
+    *to = *from + symbol.st_size;
     return true;
 }
 

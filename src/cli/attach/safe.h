@@ -27,11 +27,16 @@ uintptr_t alqi_cli_modules_symbol(struct alqi_cli_modules *modules,
 bool alqi_cli_modules_program_defines(struct alqi_cli_modules *modules,
                                       const char *name);
 
-/* What a module has at the address: "cache+0x8 (libfoo.so)", or "cache
- * (libfoo.so)" alone, for all of the variable; or its section, "libfoo.so
- * .bss+0x40".  False: it is no module's. */
+/* What a module has at the address: "cache+0x8 (libfoo.so)", or its section,
+ * "libfoo.so .bss+0x40".  False: it is no module's. */
 bool alqi_cli_modules_place(struct alqi_cli_modules *modules, uintptr_t address,
-                            bool has_offset, char *out, size_t capacity);
+                            char *out, size_t capacity);
+
+/* The variable that has the address, "cache (libfoo.so)", and where it begins
+ * and ends.  False: no symbol tells. */
+bool alqi_cli_modules_variable(struct alqi_cli_modules *modules,
+                               uintptr_t address, char *out, size_t capacity,
+                               uint64_t *from, uint64_t *to);
 
 /* Bytes of the modules' thread-local variables. */
 uint64_t alqi_cli_modules_tls_bytes(struct alqi_cli_modules *modules);

@@ -170,27 +170,45 @@ alqi_cli_leak_found_read(struct alqi_cli_leak_found *f,
         alqi_cli_analysis_take(&f->analysis, &event);
 }
 
+/* Looks each object up once. */
+static void
+blocks_find(struct alqi_cli_leak_found *f, const struct alqi_cli_leak_scan *s)
+{
+    const struct alqi_cli_objects *objects = &f->analysis.objects;
+    struct alqi_base_map map = {0};
+    uint64_t id, block;
+    size_t at = 0;
+
+    objects_map(&map, s);
+    while (alqi_cli_objects_next(objects, &at, &id) != NULL) {
+        bool is_found = alqi_base_map_get(&map, id, &block);
+
+        if ((f->n_blocks & (f->n_blocks - 1)) == 0)
+            f->blocks = alqi_cli_realloc(f->blocks, 2 * f->n_blocks + 1,
+                                         sizeof *f->blocks);
+        f->blocks[f->n_blocks++] = is_found ? (uint32_t)block + 1 : 0;
+        f->n_elsewhere += !is_found;
+    }
+    alqi_base_map_clear(&map);
+}
+
 void
 alqi_cli_leak_found_each(struct alqi_cli_leak_found *f,
-                         const struct alqi_cli_leak_scan *s,
                          alqi_cli_leak_block_fn *each, void *arg)
 {
     const struct alqi_cli_objects *objects = &f->analysis.objects;
     const struct alqi_cli_object *object;
-    uint64_t id, block;
+    uint64_t id;
     size_t at = 0;
 
-    if (f->blocks.n_used == 0)
-        objects_map(&f->blocks, s);
-    f->n_elsewhere = 0;
-    while ((object = alqi_cli_objects_next(objects, &at, &id)) != NULL) {
+    for (size_t i = 0; i < f->n_blocks; i++) {
         struct alqi_cli_life life;
 
+        object = alqi_cli_objects_next(objects, &at, &id);
+        if (f->blocks[i] == 0)
+            continue;
         alqi_cli_objects_read(objects, id, object, &life);
-        if (alqi_base_map_get(&f->blocks, id, &block))
-            each(arg, (uint32_t)block, &life);
-        else
-            f->n_elsewhere++;
+        each(arg, f->blocks[i] - 1, &life);
     }
 }
 
@@ -201,7 +219,8 @@ alqi_cli_leak_found_sum(struct alqi_cli_leak_found *f,
     struct summing summing = {.found = f, .scan = s};
 
     f->nodes = alqi_cli_zeros(s->table.n + 1, sizeof *f->nodes);
-    alqi_cli_leak_found_each(f, s, block_add, &summing);
+    blocks_find(f, s);
+    alqi_cli_leak_found_each(f, block_add, &summing);
     rows_join(f, s);
     alqi_base_map_clear(&summing.at);
 }
@@ -212,5 +231,5 @@ alqi_cli_leak_found_free(struct alqi_cli_leak_found *f)
     alqi_cli_analysis_free(&f->analysis);
     free(f->rows);
     free(f->nodes);
-    alqi_base_map_clear(&f->blocks);
+    free(f->blocks);
 }

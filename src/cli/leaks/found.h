@@ -25,7 +25,10 @@ struct alqi_cli_leak_found {
     uint64_t n_elsewhere;
     /* by block: its stack's node + 1; 0: it is not in the recording; owned */
     uint32_t *nodes;
-    struct alqi_base_map blocks; /* object of the trace -> block */
+    /* by object, in the order in which they are gone through: its block + 1; 0:
+     * it was not found in the process; owned */
+    uint32_t *blocks;
+    size_t n_blocks;
 };
 
 /* Reads the whole trace into the analysis. */
@@ -39,7 +42,6 @@ void alqi_cli_leak_found_sum(struct alqi_cli_leak_found *found,
 typedef void alqi_cli_leak_block_fn(void *arg, uint32_t block,
                                     const struct alqi_cli_life *life);
 void alqi_cli_leak_found_each(struct alqi_cli_leak_found *found,
-                              const struct alqi_cli_leak_scan *scan,
                               alqi_cli_leak_block_fn *each, void *arg);
 /* Adds what the block stands for. */
 void alqi_cli_leak_found_add(struct alqi_cli_leak_found *found,

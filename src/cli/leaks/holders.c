@@ -14,7 +14,9 @@
 #include "cli/tool/cli.h"
 #include "view/sort.h"
 
-enum { NAME_BYTES = 512, UNKNOWN = UINT32_MAX, KEY_WORDS = 6 };
+#define UNKNOWN UINT32_MAX
+
+enum { KEY_WORDS = 6 };
 
 struct making {
     struct alqi_cli_leak_holders *h;
@@ -28,7 +30,9 @@ struct making {
     uint32_t *way; /* blocks whose steps are to be found, the last one first */
     struct alqi_cli_frame *sites; /* by node, once known */
     bool *knows_site;
-    struct alqi_base_map roots;   /* address -> step */
+    struct alqi_base_map roots;         /* address -> step */
+    struct alqi_cli_leak_holder holder; /* the last one */
+    uint32_t holder_step;
     struct alqi_base_intern rows; /* class, step or root, and site: .def.row */
 };
 
@@ -88,20 +92,25 @@ root_step(struct making *m, uint32_t name)
     return step_at(m, ALQI_CLI_LEAK_NO_STEP, &none, name);
 }
 
-/* The step of a root by its address, whose name is asked for once. */
+/* The step of a root by its address, whose name is asked for once; and once for
+ * many roots of a table that follow each other. */
 static uint32_t
 root_find(struct making *m, uint64_t at)
 {
-    char name[NAME_BYTES];
+    struct alqi_cli_leak_holder *h = &m->holder;
     bool is_new;
-    uint64_t *known = alqi_cli_map_at(&m->roots, at, &is_new);
+    uint64_t *known;
 
-    if (is_new) {
-        alqi_cli_leak_holder_place(m->places, at, name, sizeof name);
-        *known =
-            root_step(m, alqi_cli_names_intern(m->found->analysis.names, name));
-    }
-    return (uint32_t)*known;
+    if (at - h->from < h->to - h->from)
+        return m->holder_step;
+    known = alqi_cli_map_at(&m->roots, at, &is_new);
+    if (!is_new)
+        return (uint32_t)*known;
+    alqi_cli_leak_holder_at(m->places, at, h);
+    m->holder_step =
+        root_step(m, alqi_cli_names_intern(m->found->analysis.names, h->name));
+    *known = m->holder_step;
+    return m->holder_step;
 }
 
 static struct alqi_cli_frame
@@ -265,7 +274,7 @@ alqi_cli_leak_holders_make(struct alqi_cli_leak_holders *h,
     *h = (struct alqi_cli_leak_holders){.keys = {.n_words = KEY_WORDS}};
     h->rows_of = alqi_cli_zeros(n, sizeof *h->rows_of);
     memset(m.steps, 0xff, n * sizeof *m.steps);
-    alqi_cli_leak_found_each(found, scan, row_add, &m);
+    alqi_cli_leak_found_each(found, row_add, &m);
     rows_sort(h, (uint32_t)scan->table.n);
     alqi_base_map_clear(&m.roots);
     alqi_base_intern_clear(&m.rows);

@@ -187,7 +187,7 @@ holders_json(struct alqi_cli_leaks_run *r)
         alqi_cli_json_set(row, "samples", s.rows[i]);
         json_array_append_new(to, row);
     }
-    alqi_cli_leak_found_each(&r->found, &r->scan, sample_put, &s);
+    alqi_cli_leak_found_each(&r->found, sample_put, &s);
     for (uint32_t i = 0; i < n; i++)
         alqi_cli_json_put_whole(json_array_get(to, i), "certain_bytes",
                                 s.certain_bytes[i]);

@@ -76,19 +76,9 @@ register_thread(const struct alqi_cli_leak_places *p, uint64_t at)
 }
 
 static void
-memory_place(struct alqi_cli_leak_places *p, uint64_t at, bool has_offset,
-             char *out, size_t capacity)
+mapping_place(const struct alqi_cli_mapping *m, uint64_t at, char *out,
+              size_t capacity)
 {
-    const struct alqi_cli_mapping *m =
-        alqi_cli_attach_target_at(&p->core->target, at);
-
-    if (m != NULL && thread_place(p, m, at, out, capacity))
-        return;
-    if (p->modules != NULL &&
-        alqi_cli_modules_place(p->modules, at, has_offset, out, capacity))
-        return;
-    if (m != NULL && !has_offset)
-        at = m->start;
     if (m != NULL && m->path[0] != '\0')
         snprintf(out, capacity, "%s+0x%" PRIx64, alqi_base_file_name(m->path),
                  at - m->start + m->offset);
@@ -100,20 +90,63 @@ void
 alqi_cli_leak_place(struct alqi_cli_leak_places *p, uint64_t at, char *out,
                     size_t capacity)
 {
-    if ((at & ALQI_CLI_LEAK_REGISTER) != 0)
+    const struct alqi_cli_mapping *m;
+
+    if ((at & ALQI_CLI_LEAK_REGISTER) != 0) {
         snprintf(out, capacity, "register of thread %d",
                  (int)register_thread(p, at));
-    else
-        memory_place(p, at, true, out, capacity);
+        return;
+    }
+    m = alqi_cli_attach_target_at(&p->core->target, at);
+    if ((m == NULL || !thread_place(p, m, at, out, capacity)) &&
+        (p->modules == NULL ||
+         !alqi_cli_modules_place(p->modules, at, out, capacity)))
+        mapping_place(m, at, out, capacity);
+}
+
+/* Some words of the mapping may be a thread's own. */
+static bool
+has_thread(const struct alqi_cli_core *core, const struct alqi_cli_mapping *m)
+{
+    for (size_t i = 0; i < core->n_threads; i++)
+        if (core->threads[i].thread_pointer >= m->start &&
+            core->threads[i].thread_pointer < m->end)
+            return true;
+    return false;
+}
+
+/* Of memory that is no thread's. */
+static void
+holder_of_memory(struct alqi_cli_leak_places *p,
+                 const struct alqi_cli_mapping *m, uint64_t at,
+                 struct alqi_cli_leak_holder *h)
+{
+    if (p->modules != NULL &&
+        (alqi_cli_modules_variable(p->modules, at, h->name, sizeof h->name,
+                                   &h->from, &h->to) ||
+         alqi_cli_modules_place(p->modules, at, h->name, sizeof h->name)))
+        return;
+    if (m != NULL && !has_thread(p->core, m)) {
+        h->from = m->start;
+        h->to = m->end;
+    }
+    mapping_place(m, m != NULL ? m->start : at, h->name, sizeof h->name);
 }
 
 void
-alqi_cli_leak_holder_place(struct alqi_cli_leak_places *p, uint64_t at,
-                           char *out, size_t capacity)
+alqi_cli_leak_holder_at(struct alqi_cli_leak_places *p, uint64_t at,
+                        struct alqi_cli_leak_holder *h)
 {
-    if ((at & ALQI_CLI_LEAK_REGISTER) != 0)
-        snprintf(out, capacity, "stack of thread %d",
+    const struct alqi_cli_mapping *m;
+
+    h->from = at;
+    h->to = at + 1;
+    if ((at & ALQI_CLI_LEAK_REGISTER) != 0) {
+        snprintf(h->name, sizeof h->name, "stack of thread %d",
                  (int)register_thread(p, at));
-    else
-        memory_place(p, at, false, out, capacity);
+        return;
+    }
+    m = alqi_cli_attach_target_at(&p->core->target, at);
+    if (m == NULL || !thread_place(p, m, at, h->name, sizeof h->name))
+        holder_of_memory(p, m, at, h);
 }

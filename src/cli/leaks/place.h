@@ -21,8 +21,12 @@ void alqi_cli_leak_place(struct alqi_cli_leak_places *places, uint64_t at,
 
 /* What all of a holder's words are called: the variable without an offset, a
  * thread's registers as its stack, the begin of a mapping. */
-void alqi_cli_leak_holder_place(struct alqi_cli_leak_places *places,
-                                uint64_t at, char *out, size_t capacity);
+struct alqi_cli_leak_holder {
+    uint64_t from, to; /* words there have the same name; others may, too */
+    char name[512];
+};
+void alqi_cli_leak_holder_at(struct alqi_cli_leak_places *places, uint64_t at,
+                             struct alqi_cli_leak_holder *holder);
 
 /* Bytes of the process's thread-local variables. */
 uint64_t alqi_cli_leak_places_tls_bytes(struct alqi_cli_leak_places *places);
