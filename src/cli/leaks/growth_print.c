@@ -131,8 +131,8 @@ others_say(const struct alqi_cli_leak_growth *g, const struct alqi_cli_term *t)
     uint32_t n = g->n_rows - g->n_growing;
 
     if (n > 0)
-        fprintf(t->out, "%u other%s grow beyond chance%s", n,
-                n == 1 ? " does not" : "s do not",
+        fprintf(t->out, "%u%s row%s not grow beyond chance%s", n,
+                g->n_growing > 0 ? " other" : "", n == 1 ? " does" : "s do",
                 g->n_shrinking > 0 ? "" : "\n");
     if (g->n_shrinking > 0)
         fprintf(t->out, "; %u of them shrink%s\n", g->n_shrinking,
@@ -170,7 +170,7 @@ alqi_cli_leak_growth_print(const struct alqi_cli_leak_growth *g,
     if (n < g->n_growing)
         fprintf(t->out, "   %u more (--top=0 shows all)\n", g->n_growing - n);
     if (g->n_growing == 0)
-        fputs("   nothing grows beyond chance\n", t->out);
+        fputs("   nothing\n", t->out);
     fputc('\n', t->out);
     others_say(g, t);
 }

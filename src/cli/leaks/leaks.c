@@ -350,6 +350,11 @@ leaks_run(struct alqi_cli_leaks_run *r, int argc, char **argv)
 
     if (rc >= 0)
         return rc;
+    if (r->n_looks > 0 && r->growth_us == 0)
+        return alqi_cli_usage("leaks", "leaks: --looks is of --growth: give "
+                                       "that, too");
+    if (r->n_looks == 0)
+        r->n_looks = LOOKS_DEFAULT;
     if (r->pid == 0 && n_files >= 2 && r->growth_us == 0)
         return growth_run(r, n_files, argv + first);
     if (r->pid == 0 || n_files > 0)
@@ -361,8 +366,7 @@ leaks_run(struct alqi_cli_leaks_run *r, int argc, char **argv)
 int
 alqi_cli_leaks(int argc, char **argv)
 {
-    struct alqi_cli_leaks_run r = {.top = TOP_DEFAULT,
-                                   .n_looks = LOOKS_DEFAULT};
+    struct alqi_cli_leaks_run r = {.top = TOP_DEFAULT};
 
     return leaks_run(&r, argc, argv);
 }
