@@ -12,6 +12,7 @@ import leaks_test
 import load
 
 SERVER = os.environ["SERVER"]
+STRIPPED = os.environ["STRIPPED"]
 MIB = 1 << 20
 REQUESTS = MIB // 256  # for 1 MiB of each leak
 NAME = os.path.basename(SERVER)
@@ -25,10 +26,10 @@ def key(row):
 
 
 class Case(leaks_test.Case):
-    def serve(self, *args):
+    def serve(self, *args, server=SERVER):
         """The server's number, once it has had some requests."""
         self.socket = os.path.join(self.dir, "socket")
-        run, pid = self.start(*args, program=(SERVER, self.socket))
+        run, pid = self.start(*args, program=(server, self.socket))
         self.addCleanup(self.quit)
         for _ in range(8):
             self.addCleanup(load.stay(self.socket).close)
@@ -51,11 +52,11 @@ class Case(leaks_test.Case):
             json.dump(look, f)
         return path
 
-    def looks(self, pid, n):
+    def looks(self, pid, n, line="get", n_requests=REQUESTS):
         paths = [self.look(pid, 0)]
         for minute in range(1, n):
-            for _ in range(REQUESTS):
-                load.request(self.socket)
+            for _ in range(n_requests):
+                load.request(self.socket, line)
             paths.append(self.look(pid, minute))
         return paths
 
@@ -109,6 +110,38 @@ class ServerTest(Case):
         for row in kept:
             self.assertEqual(row["bytes_per_min"], 0)
             self.assertEqual(len(set(row["bytes"])), 1)
+
+    def test_mapped(self):
+        """A mapping that grows has another begin, but no other name."""
+        _, pid = self.serve("--exact")
+        found = self.growth(*self.looks(pid, 4, "map"))
+        self.assertEqual([(key(r), r["bytes_per_min"]) for r in found["rows"]
+                          if r["grows"] or r["shrinks"]],
+                         [(("held", "mapped memory", "mapped_put"), MIB)])
+
+    def test_threads(self):
+        """Each has memory of its own, and all of it one name."""
+        _, pid = self.serve("--exact")
+        found = self.growth(*self.looks(pid, 4, "thread", 32))
+        growing = {key(r): r["bytes_per_min"] for r in found["rows"]
+                   if r["grows"]}
+        self.assertEqual(growing.pop(
+            ("held", "thread-local memory", "thread_put")), 32 * 256)
+        # What the C library makes for a thread.
+        self.assertLessEqual({root for _, root, _ in growing},
+                             {"thread-local memory", "stacks of threads"})
+
+    def test_stripped(self):
+        """Without symbols all of a section is one holder, or a table would be
+        as many as it has words."""
+        _, pid = self.serve("--exact", server=STRIPPED)
+        found = self.growth(*self.looks(pid, 4))
+        growing = [r for r in found["rows"] if r["grows"]]
+        self.assertEqual([r["bytes_per_min"] for r in growing], [MIB] * 3)
+        root = os.path.basename(STRIPPED) + " .bss"
+        self.assertEqual(sorted((r["class"], r.get("root"))
+                                for r in growing if r["class"] == "held"),
+                         [("held", root)] * 2)
 
     def test_live(self):
         """The command takes the looks itself."""

@@ -17,12 +17,19 @@
  *   recent     a cache of 1024 entries that is full: each request replaces one
  *   ticks      listeners that connections remove when they go
  *   bodies     buffers of many sizes, freed within a request
- *   staying    connections that stay open */
+ *   staying    connections that stay open
+ *
+ * A request "map" leaks 256 bytes in another way: their address is kept in
+ * memory that is mapped page by page, below what was mapped before.  "thread"
+ * starts a thread that never ends, and keeps 256 bytes of its own. */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -140,6 +147,49 @@ listener_remove(struct listener **event, struct listener *listener)
     free(listener);
 }
 
+static NOINLINE void
+mapped_put(void)
+{
+    static char **page;
+    static unsigned n_used;
+
+    if (n_used % 512 == 0) {
+        page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED)
+            exit(2);
+    }
+    page[n_used++ % 512] = calloc(1, LEAK_BYTES);
+}
+
+static sem_t is_running;
+
+static NOINLINE void *
+thread_put(void *unused)
+{
+    static __thread void *volatile own;
+
+    own = calloc(1, LEAK_BYTES);
+    sem_post(&is_running);
+    for (;;)
+        pause();
+    return unused;
+}
+
+static NOINLINE void
+thread_start(void)
+{
+    pthread_attr_t small;
+    pthread_t thread;
+
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 64 << 10);
+    if (pthread_create(&thread, &small, thread_put, NULL) != 0)
+        exit(2);
+    while (sem_wait(&is_running) != 0)
+        continue;
+}
+
 /* ---- requests ------------------------------------------------------------ */
 
 /* A request leaves old words below the stack pointer, and in what is pushed
@@ -200,6 +250,10 @@ serve(int fd)
     }
     if (strcmp(line, "quit") == 0)
         goes_on = 0;
+    else if (strcmp(line, "map") == 0)
+        mapped_put();
+    else if (strcmp(line, "thread") == 0)
+        thread_start();
     else
         answer(fd, line);
     wipe_stack();

@@ -194,25 +194,23 @@ alqi_cli_modules_program_defines(struct alqi_cli_modules *m, const char *name)
     return program != NULL && exported(program, name, &value, &bias);
 }
 
-/* The section that has the address, as ".bss+0x40". */
-static bool
-section_place(Dwfl_Module *module, uintptr_t address, const char *file,
-              char *out, size_t capacity)
+/* The section that has the address, and how far behind its begin that is;
+ * NULL: none has. */
+static const char *
+section_at(Dwfl_Module *module, uintptr_t address, GElf_Addr *offset,
+           GElf_Shdr *header)
 {
-    GElf_Addr bias, at = address;
-    Elf_Scn *section = dwfl_module_address_section(module, &at, &bias);
+    GElf_Addr bias;
+    Elf_Scn *section;
     size_t names;
-    GElf_Shdr header;
-    const char *name;
 
-    if (section == NULL || gelf_getshdr(section, &header) == NULL ||
+    *offset = address;
+    section = dwfl_module_address_section(module, offset, &bias);
+    if (section == NULL || gelf_getshdr(section, header) == NULL ||
         elf_getshdrstrndx(dwfl_module_getelf(module, &bias), &names) != 0)
-        return false;
-    name = elf_strptr(dwfl_module_getelf(module, &bias), names, header.sh_name);
-    if (name == NULL)
-        return false;
-    snprintf(out, capacity, "%s %s+0x%" PRIx64, file, name, (uint64_t)at);
-    return true;
+        return NULL;
+    return elf_strptr(dwfl_module_getelf(module, &bias), names,
+                      header->sh_name);
 }
 
 /* A look-up of the module that has an address. */
@@ -273,6 +271,7 @@ alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address, char *out,
     Dwfl_Module *module;
     GElf_Off offset = 0;
     GElf_Sym symbol;
+    GElf_Shdr header;
     const char *name, *file;
 
     opening = m;
@@ -281,14 +280,15 @@ alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address, char *out,
         return false;
     file = alqi_base_file_name(module_name(module));
     name = symbol_at(module, address, &offset, &symbol);
-    if (name == NULL)
-        return section_place(module, address, file, out, capacity);
-    if (offset == 0)
+    if (name != NULL && offset == 0)
         snprintf(out, capacity, "%s (%s)", name, file);
-    else
+    else if (name != NULL)
         snprintf(out, capacity, "%s+0x%" PRIx64 " (%s)", name, (uint64_t)offset,
                  file);
-    return true;
+    else if ((name = section_at(module, address, &offset, &header)) != NULL)
+        snprintf(out, capacity, "%s %s+0x%" PRIx64, file, name,
+                 (uint64_t)offset);
+    return name != NULL;
 }
 
 bool
@@ -299,20 +299,24 @@ alqi_cli_modules_variable(struct alqi_cli_modules *m, uintptr_t address,
     Dwfl_Module *module;
     GElf_Off offset = 0;
     GElf_Sym symbol;
-    const char *name;
+    GElf_Shdr header;
+    const char *name, *file;
 
     opening = m;
     module = module_at(m, address);
     if (module == NULL)
         return false;
+    file = alqi_base_file_name(module_name(module));
     name = symbol_at(module, address, &offset, &symbol);
-    if (name == NULL)
-        return false;
-    snprintf(out, capacity, "%s (%s)", name,
-             alqi_base_file_name(module_name(module)));
-    *from = address - offset;
-    *to = *from + symbol.st_size;
-    return true;
+    if (name != NULL) {
+        snprintf(out, capacity, "%s (%s)", name, file);
+        *to = address - offset + symbol.st_size;
+    } else if ((name = section_at(module, address, &offset, &header)) != NULL) {
+        snprintf(out, capacity, "%s %s", file, name);
+        *to = address - offset + header.sh_size;
+    }
+    *from = name != NULL ? address - offset : *from;
+    return name != NULL;
 }
 
 /* Adds the module's thread-local variables, as aligned as they ask for. */

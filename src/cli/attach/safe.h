@@ -32,8 +32,9 @@ bool alqi_cli_modules_program_defines(struct alqi_cli_modules *modules,
 bool alqi_cli_modules_place(struct alqi_cli_modules *modules, uintptr_t address,
                             char *out, size_t capacity);
 
-/* The variable that has the address, "cache (libfoo.so)", and where it begins
- * and ends.  False: no symbol tells. */
+/* The variable that has the address, "cache (libfoo.so)", or where no symbol
+ * tells, the section, "libfoo.so .bss"; and where that begins and ends.  False:
+ * it is no module's. */
 bool alqi_cli_modules_variable(struct alqi_cli_modules *modules,
                                uintptr_t address, char *out, size_t capacity,
                                uint64_t *from, uint64_t *to);

@@ -66,26 +66,6 @@ thread_place(const struct alqi_cli_leak_places *p,
     return true;
 }
 
-/* Of registers alone: of which thread. */
-static pid_t
-register_thread(const struct alqi_cli_leak_places *p, uint64_t at)
-{
-    size_t i = (at & ~ALQI_CLI_LEAK_REGISTER) / ALQI_PLAT_REGISTERS;
-
-    return p->core->threads[i].tid;
-}
-
-static void
-mapping_place(const struct alqi_cli_mapping *m, uint64_t at, char *out,
-              size_t capacity)
-{
-    if (m != NULL && m->path[0] != '\0')
-        snprintf(out, capacity, "%s+0x%" PRIx64, alqi_base_file_name(m->path),
-                 at - m->start + m->offset);
-    else
-        snprintf(out, capacity, "memory at 0x%" PRIx64, at);
-}
-
 void
 alqi_cli_leak_place(struct alqi_cli_leak_places *p, uint64_t at, char *out,
                     size_t capacity)
@@ -93,15 +73,22 @@ alqi_cli_leak_place(struct alqi_cli_leak_places *p, uint64_t at, char *out,
     const struct alqi_cli_mapping *m;
 
     if ((at & ALQI_CLI_LEAK_REGISTER) != 0) {
+        size_t i = (at & ~ALQI_CLI_LEAK_REGISTER) / ALQI_PLAT_REGISTERS;
+
         snprintf(out, capacity, "register of thread %d",
-                 (int)register_thread(p, at));
+                 (int)p->core->threads[i].tid);
         return;
     }
     m = alqi_cli_attach_target_at(&p->core->target, at);
-    if ((m == NULL || !thread_place(p, m, at, out, capacity)) &&
-        (p->modules == NULL ||
-         !alqi_cli_modules_place(p->modules, at, out, capacity)))
-        mapping_place(m, at, out, capacity);
+    if ((m != NULL && thread_place(p, m, at, out, capacity)) ||
+        (p->modules != NULL &&
+         alqi_cli_modules_place(p->modules, at, out, capacity)))
+        return;
+    if (m != NULL && m->path[0] != '\0')
+        snprintf(out, capacity, "%s+0x%" PRIx64, alqi_base_file_name(m->path),
+                 at - m->start + m->offset);
+    else
+        snprintf(out, capacity, "memory at 0x%" PRIx64, at);
 }
 
 /* Some words of the mapping may be a thread's own. */
@@ -122,15 +109,16 @@ holder_of_memory(struct alqi_cli_leak_places *p,
                  struct alqi_cli_leak_holder *h)
 {
     if (p->modules != NULL &&
-        (alqi_cli_modules_variable(p->modules, at, h->name, sizeof h->name,
-                                   &h->from, &h->to) ||
-         alqi_cli_modules_place(p->modules, at, h->name, sizeof h->name)))
+        alqi_cli_modules_variable(p->modules, at, h->name, sizeof h->name,
+                                  &h->from, &h->to))
         return;
     if (m != NULL && !has_thread(p->core, m)) {
         h->from = m->start;
         h->to = m->end;
     }
-    mapping_place(m, m != NULL ? m->start : at, h->name, sizeof h->name);
+    snprintf(h->name, sizeof h->name, "%s",
+             m != NULL && m->path[0] != '\0' ? alqi_base_file_name(m->path)
+                                             : "mapped memory");
 }
 
 void
@@ -141,12 +129,14 @@ alqi_cli_leak_holder_at(struct alqi_cli_leak_places *p, uint64_t at,
 
     h->from = at;
     h->to = at + 1;
-    if ((at & ALQI_CLI_LEAK_REGISTER) != 0) {
-        snprintf(h->name, sizeof h->name, "stack of thread %d",
-                 (int)register_thread(p, at));
-        return;
-    }
     m = alqi_cli_attach_target_at(&p->core->target, at);
-    if (m == NULL || !thread_place(p, m, at, h->name, sizeof h->name))
+    if (alqi_cli_leak_thread_of_tls(p->core, p->tls_bytes, at) !=
+        ALQI_CLI_LEAK_NO_THREAD)
+        strcpy(h->name, "thread-local memory");
+    else if ((at & ALQI_CLI_LEAK_REGISTER) != 0 ||
+             (m != NULL && alqi_cli_leak_thread_of_stack(p->core, m) !=
+                               ALQI_CLI_LEAK_NO_THREAD))
+        strcpy(h->name, "stacks of threads");
+    else
         holder_of_memory(p, m, at, h);
 }

@@ -19,8 +19,12 @@ void alqi_cli_leak_places_drop(struct alqi_cli_leak_places *places);
 void alqi_cli_leak_place(struct alqi_cli_leak_places *places, uint64_t at,
                          char *out, size_t capacity);
 
-/* What all of a holder's words are called: the variable without an offset, a
- * thread's registers as its stack, the begin of a mapping. */
+/* What all of a holder's words are called, from look to look: the variable
+ * without an offset, or its section; "stacks of threads", registers too, and
+ * "thread-local memory", for threads come and go; a mapping without its
+ * address, which is another when the mapping grows: "mapped memory", or the
+ * file's name.
+ */
 struct alqi_cli_leak_holder {
     uint64_t from, to; /* words there have the same name; others may, too */
     char name[512];
