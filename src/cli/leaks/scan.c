@@ -11,11 +11,15 @@
  * .inv.below   What lies below a stack pointer is no root where it is of the
  *              stack for certain.  A stack that the program made has other data
  *              below it: a coroutine's, one among its globals.
- * .inv.behind  The C library keeps the address of the two words in front of
- *              what is free, and the first of them may be the last of the block
- *              before: as its word it is no pointer to that block. */
+ * .inv.module_end  The preload's module ends where its program headers say, not
+ *              where its last mapping does: memory of the program may lie
+ * behind it, and be shown as one mapping with it. .inv.behind  The C library
+ * keeps the address of the two words in front of what is free, and the first of
+ * them may be the last of the block before: as its word it is no pointer to
+ * that block. */
 #include "cli/leaks/scan.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +27,7 @@
 #include "cli/attach/library.h"
 #include "cli/leaks/thread.h"
 #include "cli/tool/cli.h"
+#include "plat/plat.h"
 
 enum { RED_ZONE_BYTES = 128 };
 
@@ -228,6 +233,29 @@ stacks_leave(struct holes *h, const struct alqi_cli_core *core)
     }
 }
 
+/* The preload's own module, as far as its program headers say: the system shows
+ * zeroed memory behind its file and the program's behind that as one
+ * mapping. */
+static void
+library_leave(struct holes *h, const struct alqi_cli_core *core)
+{
+    const struct alqi_cli_mapping *m = alqi_cli_attach_target_find(
+        &core->target,
+        alqi_base_file_name(alqi_cli_library_name(&core->target)));
+    uint64_t page = alqi_plat_page_bytes_sigsafe(), bytes = 0;
+    Elf64_Ehdr header = {0};
+    Elf64_Phdr part;
+
+    alqi_cli_core_read(core, m->start, &header, sizeof header);
+    for (unsigned i = 0; i < header.e_phnum; i++)
+        if (alqi_cli_core_read(core,
+                               m->start + header.e_phoff + i * sizeof part,
+                               &part, sizeof part) == sizeof part &&
+            part.p_type == PT_LOAD && part.p_vaddr + part.p_memsz > bytes)
+            bytes = part.p_vaddr + part.p_memsz;
+    hole_add(h, m->start, (m->start + bytes + page - 1) & ~(page - 1));
+}
+
 static struct holes
 holes_make(const struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core)
 {
@@ -238,6 +266,7 @@ holes_make(const struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core)
     for (size_t i = 0; i < core->n_owned; i++)
         hole_add(&h, core->owned[i].start,
                  core->owned[i].start + core->owned[i].bytes);
+    library_leave(&h, core);
     stacks_leave(&h, core);
     if (h.n > 0)
         qsort(h.at, h.n, sizeof *h.at, compare);
@@ -277,32 +306,18 @@ is_device(const struct alqi_cli_mapping *m)
            strncmp(m->path, "/dev/zero", 9) != 0;
 }
 
-/* Whether the mapping is the module's: of its file, or zeroed memory behind. */
-static bool
-is_of(const struct alqi_cli_mapping *m, const char *name, uint64_t *last_end)
-{
-    if (strcmp(m->path, name) == 0) {
-        *last_end = m->end;
-        return true;
-    }
-    return m->path[0] == '\0' && m->start == *last_end;
-}
-
 static void
 mappings_scan(struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core,
               const char *recording)
 {
     const struct alqi_cli_attach_target *t = &core->target;
-    const char *library = alqi_cli_library_name(t);
     struct holes holes = holes_make(s, core);
-    uint64_t last_end = 0;
 
     for (size_t i = 0; i < t->n_mappings; i++) {
         const struct alqi_cli_mapping *m = &t->mappings[i];
 
-        if (is_of(m, library, &last_end) || !m->is_writable ||
-            strcmp(alqi_base_file_name(m->path),
-                   alqi_base_file_name(recording)) == 0)
+        if (!m->is_writable || strcmp(alqi_base_file_name(m->path),
+                                      alqi_base_file_name(recording)) == 0)
             continue;
         s->is_libc = strncmp(alqi_base_file_name(m->path), "libc.so", 7) == 0 ||
                      strncmp(alqi_base_file_name(m->path), "libc-2.", 7) == 0;
