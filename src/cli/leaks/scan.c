@@ -11,12 +11,12 @@
  * .inv.below   What lies below a stack pointer is no root where it is of the
  *              stack for certain.  A stack that the program made has other data
  *              below it: a coroutine's, one among its globals.
- * .inv.module_end  The preload's module ends where its program headers say, not
+ * .inv.behind  The C library keeps the address of the two words in front of
+ *              what is free, and the first of them may be the last of the block
+ *              before: as its word it is no pointer to that block.
+ * .inv.program The preload's module ends where its program headers say, not
  *              where its last mapping does: memory of the program may lie
- * behind it, and be shown as one mapping with it. .inv.behind  The C library
- * keeps the address of the two words in front of what is free, and the first of
- * them may be the last of the block before: as its word it is no pointer to
- * that block. */
+ *              behind it, and be shown as one mapping with it. */
 #include "cli/leaks/scan.h"
 
 #include <elf.h>
