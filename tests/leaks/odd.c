@@ -147,6 +147,42 @@ hold_by_below_stack(void)
         sched_yield();
 }
 
+/* Where the last mapping of the preload ends, and zeroed memory behind it. */
+static uintptr_t
+library_end(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    unsigned long from, to, end = 0;
+    char line[1024];
+
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+        if (sscanf(line, "%lx-%lx", &from, &to) != 2)
+            continue;
+        if (strstr(line, "/libaliquot-preload.") != NULL ||
+            (from == end && strchr(line, '/') == NULL))
+            end = to;
+    }
+    if (maps != NULL)
+        fclose(maps);
+    return end;
+}
+
+/* Held by a page of the program's that the system shows as one mapping with
+ * zeroed memory of the preload. */
+static NOINLINE void
+hold_behind_library(void)
+{
+    void *end = (void *)library_end();
+    void **page =
+        mmap(end, PAGE, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+    if (page == MAP_FAILED)
+        puts("no room behind the library");
+    else
+        page[7] = malloc(512);
+}
+
 static NOINLINE uintptr_t
 hold_by_vector(void)
 {
@@ -203,6 +239,7 @@ main(void)
     hold_by_key();
     hold_by_block();
     hold_by_below_stack();
+    hold_behind_library();
     vector_start();
     wipe_stack();
     if (pipe(fds) == 0 && fork() == 0) { /* has the shared page */

@@ -194,43 +194,149 @@ alqi_cli_modules_program_defines(struct alqi_cli_modules *m, const char *name)
     return program != NULL && exported(program, name, &value, &bias);
 }
 
-/* The section that has the address, as ".bss+0x40". */
-static bool
-section_place(Dwfl_Module *module, uintptr_t address, const char *file,
-              char *out, size_t capacity)
+/* The section that has the address, and how far behind its begin that is;
+ * NULL: none has. */
+static const char *
+section_at(Dwfl_Module *module, uintptr_t address, GElf_Addr *offset,
+           GElf_Shdr *header)
 {
-    GElf_Addr bias, at = address;
-    Elf_Scn *section = dwfl_module_address_section(module, &at, &bias);
+    GElf_Addr bias;
+    Elf_Scn *section;
     size_t names;
-    GElf_Shdr header;
-    const char *name;
 
-    if (section == NULL || gelf_getshdr(section, &header) == NULL ||
+    *offset = address;
+    section = dwfl_module_address_section(module, offset, &bias);
+    if (section == NULL || gelf_getshdr(section, header) == NULL ||
         elf_getshdrstrndx(dwfl_module_getelf(module, &bias), &names) != 0)
-        return false;
-    name = elf_strptr(dwfl_module_getelf(module, &bias), names, header.sh_name);
-    if (name == NULL)
-        return false;
-    snprintf(out, capacity, "%s %s+0x%" PRIx64, file, name, (uint64_t)at);
-    return true;
+        return NULL;
+    return elf_strptr(dwfl_module_getelf(module, &bias), names,
+                      header->sh_name);
 }
 
+/* A look-up of the module that has an address. */
+struct covering {
+    uintptr_t address;
+    Dwfl_Module *module;
+};
+
 static int
-tls_visit(Dwfl_Module *module, void **data, const char *path, Dwarf_Addr start,
-          void *arg)
+covering_visit(Dwfl_Module *module, void **data, const char *path,
+               Dwarf_Addr start, void *arg)
 {
-    uint64_t *bytes = arg;
+    struct covering *c = arg;
     GElf_Addr bias;
     Elf *elf = dwfl_module_getelf(module, &bias);
+    GElf_Phdr header;
     size_t n = 0;
-    GElf_Phdr p;
 
     (void)data, (void)path, (void)start;
     if (elf == NULL || elf_getphdrnum(elf, &n) != 0)
         return DWARF_CB_OK;
     for (size_t i = 0; i < n; i++)
-        if (gelf_getphdr(elf, (int)i, &p) != NULL && p.p_type == PT_TLS)
-            *bytes += p.p_memsz + p.p_align;
+        if (gelf_getphdr(elf, (int)i, &header) != NULL &&
+            header.p_type == PT_LOAD &&
+            c->address - (header.p_vaddr + bias) < header.p_memsz)
+            c->module = module;
+    return c->module != NULL ? DWARF_CB_ABORT : DWARF_CB_OK;
+}
+
+/* libdwfl knows a module by the mappings of its file: zeroed variables behind
+ * them are the module's, too. */
+static Dwfl_Module *
+module_at(struct alqi_cli_modules *m, uintptr_t address)
+{
+    struct covering c = {.address = address,
+                         .module = dwfl_addrmodule(m->dwfl, address)};
+
+    if (c.module == NULL)
+        dwfl_getmodules(m->dwfl, covering_visit, &c, 0);
+    return c.module;
+}
+
+/* The symbol that has the address; NULL: none of the module's has. */
+static const char *
+symbol_at(Dwfl_Module *module, uintptr_t address, GElf_Off *offset,
+          GElf_Sym *symbol)
+{
+    const char *name =
+        dwfl_module_addrinfo(module, address, offset, symbol, NULL, NULL, NULL);
+
+    return name != NULL && *offset < symbol->st_size ? name : NULL;
+}
+
+bool
+alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address, char *out,
+                       size_t capacity)
+{
+    Dwfl_Module *module;
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    GElf_Shdr header;
+    const char *name, *file;
+
+    opening = m;
+    module = module_at(m, address);
+    if (module == NULL)
+        return false;
+    file = alqi_base_file_name(module_name(module));
+    name = symbol_at(module, address, &offset, &symbol);
+    if (name != NULL && offset == 0)
+        snprintf(out, capacity, "%s (%s)", name, file);
+    else if (name != NULL)
+        snprintf(out, capacity, "%s+0x%" PRIx64 " (%s)", name, (uint64_t)offset,
+                 file);
+    else if ((name = section_at(module, address, &offset, &header)) != NULL)
+        snprintf(out, capacity, "%s %s+0x%" PRIx64, file, name,
+                 (uint64_t)offset);
+    return name != NULL;
+}
+
+bool
+alqi_cli_modules_variable(struct alqi_cli_modules *m, uintptr_t address,
+                          char *out, size_t capacity, uint64_t *from,
+                          uint64_t *to)
+{
+    Dwfl_Module *module;
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    GElf_Shdr header;
+    const char *name, *file;
+
+    opening = m;
+    module = module_at(m, address);
+    if (module == NULL)
+        return false;
+    file = alqi_base_file_name(module_name(module));
+    name = symbol_at(module, address, &offset, &symbol);
+    if (name != NULL) {
+        snprintf(out, capacity, "%s (%s)", name, file);
+        *to = address - offset + symbol.st_size;
+    } else if ((name = section_at(module, address, &offset, &header)) != NULL) {
+        snprintf(out, capacity, "%s %s", file, name);
+        *to = address - offset + header.sh_size;
+    }
+    *from = name != NULL ? address - offset : *from;
+    return name != NULL;
+}
+
+/* Adds the module's thread-local variables, as aligned as they ask for. */
+static int
+tls_visit(Dwfl_Module *module, void **data, const char *path, Dwarf_Addr start,
+          void *arg)
+{
+    GElf_Addr bias;
+    Elf *elf = dwfl_module_getelf(module, &bias);
+    uint64_t *bytes = arg;
+    GElf_Phdr header;
+    size_t n = 0;
+
+    (void)data, (void)path, (void)start;
+    if (elf == NULL || elf_getphdrnum(elf, &n) != 0)
+        return DWARF_CB_OK;
+    for (size_t i = 0; i < n; i++)
+        if (gelf_getphdr(elf, (int)i, &header) != NULL &&
+            header.p_type == PT_TLS)
+            *bytes += header.p_memsz + header.p_align;
     return DWARF_CB_OK;
 }
 
@@ -242,86 +348,6 @@ alqi_cli_modules_tls_bytes(struct alqi_cli_modules *m)
     opening = m;
     dwfl_getmodules(m->dwfl, tls_visit, &bytes, 0);
     return bytes;
-}
-
-struct nearest {
-    uintptr_t address;
-    Dwfl_Module *module; /* NULL: no module ends in front of the address */
-    Dwarf_Addr end;      /* of the module's file in memory */
-};
-
-static int
-nearest_visit(Dwfl_Module *module, void **data, const char *path,
-              Dwarf_Addr start, void *arg)
-{
-    struct nearest *n = arg;
-    Dwarf_Addr end = 0;
-
-    (void)data, (void)path, (void)start;
-    dwfl_module_info(module, NULL, NULL, &end, NULL, NULL, NULL, NULL);
-    if (end <= n->address && end >= n->end) {
-        n->module = module;
-        n->end = end;
-    }
-    return DWARF_CB_OK;
-}
-
-static bool
-is_in_segment(Dwfl_Module *module, uintptr_t address)
-{
-    GElf_Addr bias;
-    Elf *elf = dwfl_module_getelf(module, &bias);
-    size_t n = 0;
-    GElf_Phdr p;
-
-    if (elf == NULL || elf_getphdrnum(elf, &n) != 0)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if (gelf_getphdr(elf, (int)i, &p) != NULL && p.p_type == PT_LOAD &&
-            address - (bias + p.p_vaddr) < p.p_memsz)
-            return true;
-    return false;
-}
-
-/* The module that has the address.  libdwfl knows what of a module is mapped of
- * its file; zeroed variables lie behind that. */
-static Dwfl_Module *
-module_at(struct alqi_cli_modules *m, uintptr_t address)
-{
-    Dwfl_Module *module = dwfl_addrmodule(m->dwfl, address);
-    struct nearest n = {.address = address};
-
-    if (module != NULL)
-        return module;
-    dwfl_getmodules(m->dwfl, nearest_visit, &n, 0);
-    return n.module != NULL && is_in_segment(n.module, address) ? n.module
-                                                                : NULL;
-}
-
-bool
-alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address, char *out,
-                       size_t capacity)
-{
-    Dwfl_Module *module;
-    GElf_Off offset = 0;
-    GElf_Sym symbol;
-    const char *name, *file;
-
-    opening = m;
-    module = module_at(m, address);
-    if (module == NULL)
-        return false;
-    file = alqi_base_file_name(module_name(module));
-    name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL,
-                                NULL);
-    if (name == NULL || offset >= symbol.st_size)
-        return section_place(module, address, file, out, capacity);
-    if (offset == 0)
-        snprintf(out, capacity, "%s (%s)", name, file);
-    else
-        snprintf(out, capacity, "%s+0x%" PRIx64 " (%s)", name, (uint64_t)offset,
-                 file);
-    return true;
 }
 
 /* ---- frames -------------------------------------------------------------- */

@@ -27,14 +27,20 @@ uintptr_t alqi_cli_modules_symbol(struct alqi_cli_modules *modules,
 bool alqi_cli_modules_program_defines(struct alqi_cli_modules *modules,
                                       const char *name);
 
-/* Most that thread-local variables of modules loaded at the start may take of a
- * thread, in bytes. */
-uint64_t alqi_cli_modules_tls_bytes(struct alqi_cli_modules *modules);
-
 /* What a module has at the address: "cache+0x8 (libfoo.so)", or its section,
  * "libfoo.so .bss+0x40".  False: it is no module's. */
 bool alqi_cli_modules_place(struct alqi_cli_modules *modules, uintptr_t address,
                             char *out, size_t capacity);
+
+/* The variable that has the address, "cache (libfoo.so)", or where no symbol
+ * tells, the section, "libfoo.so .bss"; and where that begins and ends.  False:
+ * it is no module's. */
+bool alqi_cli_modules_variable(struct alqi_cli_modules *modules,
+                               uintptr_t address, char *out, size_t capacity,
+                               uint64_t *from, uint64_t *to);
+
+/* Bytes of the modules' thread-local variables. */
+uint64_t alqi_cli_modules_tls_bytes(struct alqi_cli_modules *modules);
 
 /* .inv.safe of a stopped thread. */
 bool alqi_cli_is_safe(struct alqi_cli_modules *modules,

@@ -32,8 +32,11 @@ struct diff {
     struct both *kinds;
     uint32_t n_kinds;
     struct alqi_base_map map; /* parent << 32 | name; kinds: below NO_PARENT */
+    uint64_t wall_us[2];      /* of the sides, since 1970; 0: unknown */
     bool is_damaged;
 };
+
+static const double US_A_MINUTE = 60e6;
 
 #define NO_PARENT UINT32_MAX
 
@@ -100,6 +103,7 @@ side_read(struct diff *d, const char *path, int side)
 
     if (rc < 0) {
         alqi_cli_heap_solve(s);
+        d->wall_us[side] = s->wall_us;
         d->is_damaged |= s->damage != NULL;
         kinds_take(d, s, side);
         groups_take(d, s, side);
@@ -165,7 +169,28 @@ first_below(struct both **sorted, uint32_t n, uint32_t parent)
     return low;
 }
 
+/* From A to B; 0: B is not later, or the moments are unknown. */
+static double
+duration_us(const struct diff *d)
+{
+    if (d->wall_us[0] == 0 || d->wall_us[1] <= d->wall_us[0])
+        return 0;
+    return (double)(d->wall_us[1] - d->wall_us[0]);
+}
+
 /* ---- text ---------------------------------------------------------------- */
+
+/* How fast it grows, where it does. */
+static void
+rate_print(const struct diff *d)
+{
+    double us = duration_us(d), more = (double)change(&d->groups[0]);
+
+    if (us > 0 && more > 0)
+        fprintf(d->run->term.out, "B is %s later: held blocks grow by %s\n",
+                alqi_cli_text_duration(us).text,
+                alqi_cli_text_growth(more / us * US_A_MINUTE, -1).text);
+}
 
 static void
 both_print(struct diff *d, const struct both *b, const char *name, int indent)
@@ -239,6 +264,7 @@ diff_print(struct diff *d)
     struct both **kinds = both_sorted(d->kinds, d->n_kinds);
     FILE *out = d->run->term.out;
 
+    rate_print(d);
     fputc('\n', out);
     heads(d, "");
     both_print(d, &d->groups[0], "all held blocks", 0);
@@ -301,6 +327,7 @@ diff_json(struct diff *d)
     struct both **kinds = both_sorted(d->kinds, d->n_kinds);
     json_t *to = json_object();
 
+    alqi_cli_json_put_whole(to, "duration_us", duration_us(d));
     alqi_cli_json_set(to, "all", both_json(d, &d->groups[0]));
     alqi_cli_json_set(to, "groups", below_json(d, groups, d->n_groups, 0));
     alqi_cli_json_set(to, "kinds", below_json(d, kinds, d->n_kinds, NO_PARENT));

@@ -32,21 +32,21 @@ alqi_cli_leak_site(struct alqi_cli_leak_found *f, uint32_t node)
 
 /* ---- rows ---------------------------------------------------------------- */
 
-/* A row for each class and node, before those of one site are put together. */
-struct by_node {
+/* Rows for each class and node, before those of one site are put together. */
+struct summing {
+    struct alqi_cli_leak_found *found;
+    const struct alqi_cli_leak_scan *scan;
     struct alqi_base_map at; /* class and node -> row */
 };
 
 static struct alqi_cli_leak_row *
-row_of(struct alqi_cli_leak_found *f, struct by_node *by,
-       enum alqi_cli_leak_class class, uint32_t node)
+row_of(struct summing *s, enum alqi_cli_leak_class class, uint32_t node)
 {
+    struct alqi_cli_leak_found *f = s->found;
     bool is_new;
-    uint64_t *at = alqi_base_map_at(
-        &by->at, (uint64_t)node << 2 | (unsigned)class, &is_new);
+    uint64_t *at =
+        alqi_cli_map_at(&s->at, (uint64_t)node << 2 | (unsigned)class, &is_new);
 
-    if (at == NULL)
-        alqi_cli_die("leaks: there is no memory");
     if (is_new) {
         *at = f->n_rows;
         f->rows = alqi_cli_realloc(f->rows, f->n_rows + 1, sizeof *f->rows);
@@ -56,23 +56,32 @@ row_of(struct alqi_cli_leak_found *f, struct by_node *by,
     return &f->rows[*at];
 }
 
-static void
-block_add(struct alqi_cli_leak_found *f, struct by_node *by,
-          const struct alqi_cli_leak_scan *s, uint32_t block,
-          const struct alqi_cli_life *life)
+void
+alqi_cli_leak_found_add(struct alqi_cli_leak_found *f, struct alqi_cli_sum *sum,
+                        const struct alqi_cli_life *life)
 {
     struct alqi_cli_analysis *a = &f->analysis;
-    enum alqi_cli_leak_class class = s->graph.classes[block];
-    uint32_t node = a->sites[life->site].node;
-    struct alqi_cli_leak_row *row = row_of(f, by, class, node);
     struct alqi_cli_weight weight =
         alqi_cli_weigh(&a->estimator, life->rate, life->length);
-    double life_us = (double)(a->end_us - life->time_us);
 
-    alqi_cli_sum_add(&row->sum, &weight, life_us, life->n_samples);
-    alqi_cli_sum_add(&f->totals[class], &weight, life_us, life->n_samples);
+    alqi_cli_sum_add(sum, &weight, (double)(a->end_us - life->time_us),
+                     life->n_samples);
+}
+
+static void
+block_add(void *arg, uint32_t block, const struct alqi_cli_life *life)
+{
+    struct summing *s = arg;
+    struct alqi_cli_leak_found *f = s->found;
+    const struct alqi_cli_leak_block *blocks = s->scan->table.blocks;
+    enum alqi_cli_leak_class class = s->scan->graph.classes[block];
+    uint32_t node = f->analysis.sites[life->site].node;
+    struct alqi_cli_leak_row *row = row_of(s, class, node);
+
+    alqi_cli_leak_found_add(f, &row->sum, life);
+    alqi_cli_leak_found_add(f, &f->totals[class], life);
     if (row->largest == UINT32_MAX ||
-        s->table.blocks[block].bytes > s->table.blocks[row->largest].bytes)
+        blocks[block].bytes > blocks[row->largest].bytes)
         row->largest = block;
     f->nodes[block] = node + 1;
 }
@@ -156,35 +165,64 @@ alqi_cli_leak_found_read(struct alqi_cli_leak_found *f,
     *f = (struct alqi_cli_leak_found){0};
     alqi_cli_analysis_begin(&f->analysis, alqi_cli_input_reader(input),
                             &options);
+    f->start_us = alqi_ctf_reader_info(alqi_cli_input_reader(input))->start_us;
     while (alqi_cli_input_next(input, &event))
         alqi_cli_analysis_take(&f->analysis, &event);
+}
+
+/* Looks each object up once. */
+static void
+blocks_find(struct alqi_cli_leak_found *f, const struct alqi_cli_leak_scan *s)
+{
+    const struct alqi_cli_objects *objects = &f->analysis.objects;
+    struct alqi_base_map map = {0};
+    uint64_t id, block;
+    size_t at = 0;
+
+    objects_map(&map, s);
+    while (alqi_cli_objects_next(objects, &at, &id) != NULL) {
+        bool is_found = alqi_base_map_get(&map, id, &block);
+
+        if ((f->n_blocks & (f->n_blocks - 1)) == 0)
+            f->blocks = alqi_cli_realloc(f->blocks, 2 * f->n_blocks + 1,
+                                         sizeof *f->blocks);
+        f->blocks[f->n_blocks++] = is_found ? (uint32_t)block + 1 : 0;
+        f->n_elsewhere += !is_found;
+    }
+    alqi_base_map_clear(&map);
+}
+
+void
+alqi_cli_leak_found_each(struct alqi_cli_leak_found *f,
+                         alqi_cli_leak_block_fn *each, void *arg)
+{
+    const struct alqi_cli_objects *objects = &f->analysis.objects;
+    const struct alqi_cli_object *object;
+    uint64_t id;
+    size_t at = 0;
+
+    for (size_t i = 0; i < f->n_blocks; i++) {
+        struct alqi_cli_life life;
+
+        object = alqi_cli_objects_next(objects, &at, &id);
+        if (f->blocks[i] == 0)
+            continue;
+        alqi_cli_objects_read(objects, id, object, &life);
+        each(arg, f->blocks[i] - 1, &life);
+    }
 }
 
 void
 alqi_cli_leak_found_sum(struct alqi_cli_leak_found *f,
                         const struct alqi_cli_leak_scan *s)
 {
-    const struct alqi_cli_objects *objects = &f->analysis.objects;
-    struct alqi_base_map blocks = {0};
-    struct by_node by = {{0}};
-    const struct alqi_cli_object *object;
-    uint64_t id, block;
-    size_t at = 0;
+    struct summing summing = {.found = f, .scan = s};
 
     f->nodes = alqi_cli_zeros(s->table.n + 1, sizeof *f->nodes);
-    objects_map(&blocks, s);
-    while ((object = alqi_cli_objects_next(objects, &at, &id)) != NULL) {
-        struct alqi_cli_life life;
-
-        alqi_cli_objects_read(objects, id, object, &life);
-        if (alqi_base_map_get(&blocks, id, &block))
-            block_add(f, &by, s, (uint32_t)block, &life);
-        else
-            f->n_elsewhere++;
-    }
+    blocks_find(f, s);
+    alqi_cli_leak_found_each(f, block_add, &summing);
     rows_join(f, s);
-    alqi_base_map_clear(&blocks);
-    alqi_base_map_clear(&by.at);
+    alqi_base_map_clear(&summing.at);
 }
 
 void
@@ -193,4 +231,5 @@ alqi_cli_leak_found_free(struct alqi_cli_leak_found *f)
     alqi_cli_analysis_free(&f->analysis);
     free(f->rows);
     free(f->nodes);
+    free(f->blocks);
 }

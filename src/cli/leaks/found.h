@@ -16,6 +16,7 @@ struct alqi_cli_leak_row {
 
 struct alqi_cli_leak_found {
     struct alqi_cli_analysis analysis; /* of the trace, up to its end */
+    uint64_t start_us;                 /* of the recording, since 1970 */
     struct alqi_cli_leak_row *rows; /* by class, the most bytes first; owned */
     uint32_t n_rows;
     struct alqi_cli_sum totals[ALQI_CLI_LEAK_CLASSES];
@@ -24,6 +25,10 @@ struct alqi_cli_leak_found {
     uint64_t n_elsewhere;
     /* by block: its stack's node + 1; 0: it is not in the recording; owned */
     uint32_t *nodes;
+    /* by object, in the order in which they are gone through: its block + 1; 0:
+     * it was not found in the process; owned */
+    uint32_t *blocks;
+    size_t n_blocks;
 };
 
 /* Reads the whole trace into the analysis. */
@@ -32,6 +37,16 @@ void alqi_cli_leak_found_read(struct alqi_cli_leak_found *found,
 /* Puts the blocks of what was read together, as the scan classed them. */
 void alqi_cli_leak_found_sum(struct alqi_cli_leak_found *found,
                              const struct alqi_cli_leak_scan *scan);
+/* Calls each(arg, block, life) for every block of the recording that was found
+ * in the process. */
+typedef void alqi_cli_leak_block_fn(void *arg, uint32_t block,
+                                    const struct alqi_cli_life *life);
+void alqi_cli_leak_found_each(struct alqi_cli_leak_found *found,
+                              alqi_cli_leak_block_fn *each, void *arg);
+/* Adds what the block stands for. */
+void alqi_cli_leak_found_add(struct alqi_cli_leak_found *found,
+                             struct alqi_cli_sum *sum,
+                             const struct alqi_cli_life *life);
 void alqi_cli_leak_found_free(struct alqi_cli_leak_found *found);
 
 /* The frame after which a stack's site is named. */

@@ -1,9 +1,13 @@
 /* graph.c -- breadth first from the roots; what is left is lost
  *
  *   UNMET --from roots, by begins--> HELD
+ *         (from those that stay first: .inv.stays)
  *         --what is left, from roots and from HELD, by any pointer--> POSSIBLE
  *         --what is left--> ENTERED --> LOST, and what it leads to: INDIRECT
  *
+ * .inv.stays   A HELD block that a root which stays leads to, by begins, has a
+ *              way from such a root, not from one that passes: what a request
+ *              in work has in its hands is the cache's.
  * .inv.leader  No LOST block leads to another: of blocks that lead to each
  *              other in a ring, and which no others lead to, one is LOST. */
 #include <stdlib.h>
@@ -61,12 +65,12 @@ held_follow(struct search *s, uint32_t edge, uint32_t by)
 }
 
 static void
-held_find(struct search *s)
+held_find(struct search *s, bool is_passing)
 {
     const struct alqi_cli_leak_graph *g = s->graph;
 
     for (uint32_t i = 0; i < g->n_roots; i++)
-        if (!g->roots[i].is_weak)
+        if (!g->roots[i].is_weak && g->roots[i].is_passing == is_passing)
             held_follow(s, g->roots[i].edge, i | ALQI_CLI_LEAK_BY_ROOT);
     while (s->queue.head < s->queue.tail) {
         uint32_t block = s->queue.blocks[s->queue.head++];
@@ -85,15 +89,15 @@ possible_follow(struct search *s, uint32_t edge, uint32_t by)
         meet(s, alqi_cli_leak_edge_block(edge), ALQI_CLI_LEAK_POSSIBLE, by);
 }
 
-/* The queue has the held blocks still: each is looked into once more. */
 static void
-possible_find(struct search *s)
+possible_find(struct search *s, bool is_passing)
 {
     const struct alqi_cli_leak_graph *g = s->graph;
 
     for (uint32_t i = 0; i < g->n_roots; i++)
-        possible_follow(s, g->roots[i].edge, i | ALQI_CLI_LEAK_BY_ROOT);
-    for (s->queue.head = 0; s->queue.head < s->queue.tail;) {
+        if (g->roots[i].is_passing == is_passing)
+            possible_follow(s, g->roots[i].edge, i | ALQI_CLI_LEAK_BY_ROOT);
+    while (s->queue.head < s->queue.tail) {
         uint32_t block = s->queue.blocks[s->queue.head++];
 
         for (size_t e = g->first[block]; e < g->first[block + 1]; e++)
@@ -218,8 +222,12 @@ alqi_cli_leak_classify(struct alqi_cli_leak_graph *g)
         return false;
     }
     memset(g->classes, UNMET, n);
-    held_find(&s);
-    possible_find(&s);
+    held_find(&s, false);
+    held_find(&s, true);
+    /* The queue has the held blocks still: each is looked into once more. */
+    s.queue.head = 0;
+    possible_find(&s, false);
+    possible_find(&s, true);
     ok = lost_find(&s);
     free(s.queue.blocks);
     return ok;

@@ -57,7 +57,8 @@ alqi_cli_leak_edge_into(uint32_t edge)
 struct alqi_cli_leak_root {
     uint64_t at; /* its address, or what else the caller knows it by */
     uint32_t edge;
-    bool is_weak; /* what it leads to is possible at most */
+    bool is_weak;    /* what it leads to is possible at most */
+    bool is_passing; /* a stack or a register: others name a holder before it */
 };
 
 /* Who leads to a block; with a bit: a root's number, else a block's. */
@@ -77,7 +78,8 @@ struct alqi_cli_leak_graph {
     bool (*is_whole)(void *arg, uint32_t block, enum alqi_cli_leak_into into);
     void *arg;
     uint8_t *classes; /* enum alqi_cli_leak_class */
-    /* of a held or possible block: who leads to it, by as few steps as can be;
+    /* of a held or possible block: who leads to it, by as few steps as can be
+     * from a root that stays, and only if there is none from one that passes;
      * of an indirect one: the lost block that it goes with */
     uint32_t *by;
 };

@@ -14,16 +14,16 @@
 #include "base/test_seed.h"
 #include "cli/leaks/graph.h"
 
-enum { BLOCKS = 24, EDGES = 40, ROOTS = 6, ROUNDS = 20000 };
+enum { BLOCKS = 24, FROM = BLOCKS + 3, EDGES = 40, ROOTS = 6, ROUNDS = 20000 };
 
 struct random_graph {
     struct alqi_cli_leak_graph graph;
     size_t first[BLOCKS + 1];
     uint32_t edges[EDGES];
     struct alqi_cli_leak_root roots[ROOTS];
-    /* from block (or from BLOCKS, all strong roots; BLOCKS + 1, all) to block:
-     * by begins alone; by any pointer */
-    bool begins[BLOCKS + 2][BLOCKS], any[BLOCKS + 2][BLOCKS];
+    /* from block (or from BLOCKS, all strong roots; BLOCKS + 1, all; BLOCKS +
+     * 2, strong ones that stay) to block: by begins alone; by any pointer */
+    bool begins[FROM][BLOCKS], any[FROM][BLOCKS];
 };
 
 static uint32_t
@@ -46,10 +46,10 @@ edge_note(struct random_graph *r, uint32_t from, uint32_t edge)
 }
 
 static void
-close_table(bool table[BLOCKS + 2][BLOCKS])
+close_table(bool table[FROM][BLOCKS])
 {
     for (unsigned k = 0; k < BLOCKS; k++)
-        for (unsigned i = 0; i < BLOCKS + 2; i++)
+        for (unsigned i = 0; i < FROM; i++)
             for (unsigned j = 0; j < BLOCKS; j++)
                 table[i][j] |= table[i][k] && table[k][j];
 }
@@ -76,11 +76,14 @@ make(struct random_graph *r)
     }
     r->first[g->n_blocks] = n_edges;
     for (uint32_t i = 0; i < g->n_roots; i++) {
-        r->roots[i] = (struct alqi_cli_leak_root){
-            .edge = edge_random(g->n_blocks),
-            .is_weak = alqi_base_test_below(4) == 0};
+        r->roots[i] =
+            (struct alqi_cli_leak_root){.edge = edge_random(g->n_blocks),
+                                        .is_weak = alqi_base_test_below(4) == 0,
+                                        .is_passing = alqi_base_test_below(2) == 0};
         if (!r->roots[i].is_weak)
             edge_note(r, BLOCKS, r->roots[i].edge);
+        if (!r->roots[i].is_weak && !r->roots[i].is_passing)
+            edge_note(r, BLOCKS + 2, r->roots[i].edge);
         edge_note(r, BLOCKS + 1, r->roots[i].edge);
     }
     close_table(r->begins);
@@ -110,6 +113,9 @@ check_way(const struct random_graph *r, uint32_t block)
     assert_int_not_equal(by, ALQI_CLI_LEAK_BY_NONE);
     by &= ~ALQI_CLI_LEAK_BY_ROOT;
     assert_int_equal(alqi_cli_leak_edge_block(r->roots[by].edge), at);
+    if (r->graph.classes[block] == ALQI_CLI_LEAK_HELD) /* .inv.stays */
+        assert_int_equal(r->roots[by].is_passing,
+                         !r->begins[BLOCKS + 2][block]);
 }
 
 /* No lost block leads to another; an indirect one's leader leads to it. */

@@ -13,6 +13,7 @@
 #include "cli/leaks/leaks.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,13 +21,15 @@
 
 #include "cli/analysis/remarks.h"
 #include "cli/convert/convert.h"
+#include "cli/leaks/growth.h"
 #include "cli/live/control.h"
 #include "cli/live/recorded.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/output.h"
 #include "cli/tool/proc.h"
+#include "cli/tool/text.h"
 
-enum { TOP_DEFAULT = 10, STEP_EVENTS = 1 << 20 };
+enum { TOP_DEFAULT = 10, LOOKS_DEFAULT = 5, STEP_EVENTS = 1 << 20 };
 
 #define RUN struct alqi_cli_leaks_run
 
@@ -35,6 +38,13 @@ const struct alqi_cli_option alqi_cli_leaks_options[] = {
      ALQI_CLI_TAKEN(alqi_cli_pid_take, offsetof(RUN, pid))},
     {'n', "top", "N", NULL, "rows of each class; 0: all; default 10",
      ALQI_CLI_COUNT(RUN, top)},
+    {0, "growth", "DURATION", NULL,
+     "what grows from the first of some looks to the last, so much later",
+     ALQI_CLI_DURATION(RUN, growth_us), .least = 1000, .most = 1e15,
+     .wants = "from 1ms on: a number and a unit, ns us ms s m h"},
+    {0, "looks", "N", NULL, "so many for --growth; default 5",
+     ALQI_CLI_COUNT(RUN, n_looks), .least = 2, .most = ALQI_CLI_LEAK_LOOKS_MOST,
+     .wants = "write a whole number from 2 to 1000"},
     {0, "no-pager", NULL, NULL, "do not page the output",
      ALQI_CLI_FLAG(RUN, has_no_pager)},
     {0, "json", NULL, NULL, "print JSON, with all sites",
@@ -132,6 +142,22 @@ reaches_fill(struct alqi_cli_leaks_run *r)
 
 /* ---- the run ------------------------------------------------------------- */
 
+/* Of one look; one of several is kept. */
+static void
+result_show(struct alqi_cli_leaks_run *r)
+{
+    if (r->growth_us > 0) {
+        r->look = alqi_cli_leaks_json(r);
+        return;
+    }
+    alqi_cli_term_start(&r->term, 0, !r->is_json && !r->has_no_pager);
+    if (r->is_json)
+        alqi_cli_leaks_json_end(alqi_cli_leaks_json(r));
+    else
+        alqi_cli_leaks_print(r);
+    alqi_cli_term_stop(&r->term);
+}
+
 /* Of the trace in fd, which is taken. */
 static int
 trace_look(struct alqi_cli_leaks_run *r, int fd)
@@ -150,19 +176,17 @@ trace_look(struct alqi_cli_leaks_run *r, int fd)
     r->is_whole = alqi_cli_is_exact(&r->found.analysis);
     since_us = alqi_cli_mono_us();
     since_cpu = clock();
+    r->places = alqi_cli_leak_places_open(&r->core);
+    r->scan.tls_bytes = alqi_cli_leak_places_tls_bytes(r->places);
     alqi_cli_leak_scan_run(&r->scan, &r->core, r->path, r->is_whole);
     r->scan_us = alqi_cli_mono_us() - since_us;
     r->scan_cpu_us = (uint64_t)(clock() - since_cpu) * 1000000 / CLOCKS_PER_SEC;
     reaches_fill(r);
     alqi_cli_leak_found_sum(&r->found, &r->scan);
-    r->places = alqi_cli_leak_places_open(&r->core);
-    alqi_cli_term_start(&r->term, 0, !r->is_json && !r->has_no_pager);
-    if (r->is_json)
-        alqi_cli_leaks_json(r);
-    else
-        alqi_cli_leaks_print(r);
-    alqi_cli_term_stop(&r->term);
+    alqi_cli_leak_holders_make(&r->holders, &r->found, &r->scan, r->places);
+    result_show(r);
     alqi_cli_leak_places_drop(r->places);
+    alqi_cli_leak_holders_free(&r->holders);
     alqi_cli_leak_found_free(&r->found);
     alqi_cli_input_drop(input);
     return rc;
@@ -175,6 +199,7 @@ still(void *run)
     struct alqi_cli_leaks_run *r = run;
     char why[256];
 
+    r->at_us = alqi_cli_mono_us();
     r->recording = alqi_cli_recording_open_still(r->path, why, sizeof why);
     return r->recording != NULL ||
            alqi_cli_refuse("leaks: %s: %s", r->path, why);
@@ -207,16 +232,12 @@ end_take(struct alqi_cli_leaks_run *r)
     return still(r);
 }
 
+/* One look at the process. */
 static int
-leaks_run(struct alqi_cli_leaks_run *r, int argc, char **argv)
+look(struct alqi_cli_leaks_run *r)
 {
-    int first, rc = alqi_cli_parse("leaks", argc, argv, r, &first);
+    int rc = alqi_cli_recorded("leaks", r->pid, r->path, sizeof r->path);
 
-    if (rc >= 0)
-        return rc;
-    if (r->pid == 0 || first < argc)
-        return alqi_cli_usage("leaks", "leaks: of which process? Give -p PID");
-    rc = alqi_cli_recorded("leaks", r->pid, r->path, sizeof r->path);
     if (rc >= 0)
         return rc;
     rc = ALQI_CLI_FINDING;
@@ -229,6 +250,117 @@ leaks_run(struct alqi_cli_leaks_run *r, int argc, char **argv)
     }
     alqi_cli_recording_drop(r->recording);
     return rc;
+}
+
+/* ---- growth -------------------------------------------------------------- */
+
+static void
+growth_show(struct alqi_cli_leaks_run *r, struct alqi_cli_leak_growth *g)
+{
+    alqi_cli_leak_growth_solve(g);
+    alqi_cli_term_start(&r->term, 0, !r->is_json && !r->has_no_pager);
+    if (r->is_json)
+        alqi_cli_leaks_json_end(alqi_cli_leak_growth_json(g));
+    else
+        alqi_cli_leak_growth_print(g, &r->term, r->top);
+    alqi_cli_term_stop(&r->term);
+}
+
+/* Until so many microseconds after the first look. */
+static void
+moment_wait(uint64_t first_us, double after_us)
+{
+    uint64_t now_us = alqi_cli_mono_us();
+    double wait_us = after_us - (double)(now_us - first_us);
+    struct timespec rest;
+
+    if (wait_us <= 0)
+        return;
+    rest.tv_sec = (time_t)(wait_us / 1e6);
+    rest.tv_nsec = (long)((wait_us - (double)rest.tv_sec * 1e6) * 1e3);
+    while (nanosleep(&rest, &rest) != 0 && errno == EINTR)
+        continue;
+}
+
+/* The looks at equal steps; a process that ends before the last one has had
+ * fewer, and why was said. */
+static int
+growth_watch(struct alqi_cli_leaks_run *r, struct alqi_cli_leak_growth *g)
+{
+    uint64_t first_us = alqi_cli_mono_us();
+    double step_us = r->growth_us / (double)(r->n_looks - 1);
+    int rc = ALQI_CLI_OK;
+
+    for (uint64_t i = 0; i < r->n_looks && rc == ALQI_CLI_OK; i++) {
+        struct alqi_cli_leaks_run one = {.pid = r->pid,
+                                         .growth_us = r->growth_us};
+
+        moment_wait(first_us, step_us * (double)i);
+        rc = look(&one);
+        if (one.look != NULL &&
+            !alqi_cli_leak_growth_add(g, one.look, "the process"))
+            rc = ALQI_CLI_FINDING;
+    }
+    if (rc != ALQI_CLI_OK && g->n_looks >= 2)
+        alqi_cli_say("leaks: process %d: %u of %" PRIu64 " looks were taken",
+                     (int)r->pid, g->n_looks, r->n_looks);
+    return rc;
+}
+
+/* Looks that were kept. */
+static int
+growth_read(struct alqi_cli_leak_growth *g, int n, char **paths)
+{
+    for (int i = 0; i < n; i++) {
+        json_error_t error;
+        json_t *json = json_load_file(paths[i], 0, &error);
+        struct alqi_cli_shown path = alqi_cli_shown(paths[i]);
+
+        if (json == NULL)
+            return alqi_cli_unreadable("leaks: %s: line %d: %s", path.text,
+                                       error.line,
+                                       alqi_cli_shown(error.text).text);
+        if (!alqi_cli_leak_growth_add(g, json, path.text))
+            return ALQI_CLI_UNREADABLE;
+    }
+    return ALQI_CLI_OK;
+}
+
+/* Of the process, or of n files. */
+static int
+growth_run(struct alqi_cli_leaks_run *r, int n, char **paths)
+{
+    struct alqi_cli_leak_growth *g = alqi_cli_zeros(1, sizeof *g);
+    int rc = n > 0 ? growth_read(g, n, paths) : growth_watch(r, g);
+
+    if (g->n_looks >= 2 && (n == 0 || rc == ALQI_CLI_OK))
+        growth_show(r, g);
+    alqi_cli_leak_growth_free(g);
+    free(g);
+    return rc;
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static int
+leaks_run(struct alqi_cli_leaks_run *r, int argc, char **argv)
+{
+    int first, rc = alqi_cli_parse("leaks", argc, argv, r, &first);
+    int n_files = argc - first;
+
+    if (rc >= 0)
+        return rc;
+    if (r->n_looks > 0 && r->growth_us == 0)
+        return alqi_cli_usage("leaks", "leaks: --looks is of --growth: give "
+                                       "that, too");
+    if (r->n_looks == 0)
+        r->n_looks = LOOKS_DEFAULT;
+    if (r->pid == 0 && n_files >= 2 && r->growth_us == 0)
+        return growth_run(r, n_files, argv + first);
+    if (r->pid == 0 || n_files > 0)
+        return alqi_cli_usage("leaks", "leaks: of which process? Give -p PID, "
+                                       "or two or more files of --json");
+    return r->growth_us > 0 ? growth_run(r, 0, NULL) : look(r);
 }
 
 int

@@ -8,14 +8,19 @@
 #include "cli/convert/reach.h"
 #include "cli/convert/recording.h"
 #include "cli/leaks/found.h"
+#include "cli/leaks/holders.h"
 #include "cli/leaks/place.h"
+#include "cli/tool/json.h"
 #include "cli/tool/term.h"
 
 struct alqi_cli_leaks_run {
     pid_t pid;
     bool is_json;
     bool has_no_pager;
-    uint64_t top; /* rows of each class; 0: all */
+    uint64_t top;     /* rows of each class; 0: all */
+    double growth_us; /* from the first look to the last; 0: there is one */
+    uint64_t n_looks;
+    json_t *look; /* what a look of several found; NULL: none did */
 
     char path[PATH_MAX + 64]; /* of the recording */
     struct alqi_cli_recording *recording;
@@ -25,14 +30,19 @@ struct alqi_cli_leaks_run {
     struct alqi_cli_core core;
     struct alqi_cli_leak_scan scan;
     struct alqi_cli_leak_found found;
+    struct alqi_cli_leak_holders holders;
     struct alqi_cli_leak_places *places;
+    uint64_t at_us;                /* of the look, CLOCK_MONOTONIC */
     bool is_whole;                 /* the recording has every block */
     uint64_t scan_us, scan_cpu_us; /* by the clock, and of the processor */
     struct alqi_cli_term term;
 };
 
 void alqi_cli_leaks_print(struct alqi_cli_leaks_run *run);
-void alqi_cli_leaks_json(struct alqi_cli_leaks_run *run);
+/* To be dropped. */
+json_t *alqi_cli_leaks_json(struct alqi_cli_leaks_run *run);
+/* To stdout. */
+void alqi_cli_leaks_json_end(json_t *json);
 
 /* When the process was looked at: "now", "exit" (its handlers have run) or
  * "end". */

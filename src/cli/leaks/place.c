@@ -9,16 +9,12 @@
 #include "base/file_name.h"
 #include "cli/attach/safe.h"
 #include "cli/leaks/scan.h"
+#include "cli/leaks/thread.h"
 #include "cli/tool/cli.h"
-
-/* glibc's own block of a thread, at its pointer: with what
- * pthread_setspecific keeps. */
-enum { OWN_BYTES = 2304 };
 
 struct alqi_cli_leak_places {
     const struct alqi_cli_core *core;
     struct alqi_cli_modules *modules; /* NULL: they cannot be read */
-    /* most that thread-local variables take below a thread's pointer */
     uint64_t tls_bytes;
 };
 
@@ -43,66 +39,104 @@ alqi_cli_leak_places_drop(struct alqi_cli_leak_places *p)
     free(p);
 }
 
-/* Thread-local variables lie below the thread's pointer, its own block at it.
- */
-static bool
-thread_place(const struct alqi_cli_leak_places *p, uint64_t at, char *out,
-             size_t capacity)
+uint64_t
+alqi_cli_leak_places_tls_bytes(struct alqi_cli_leak_places *p)
 {
-    for (size_t i = 0; i < p->core->n_threads; i++) {
-        const struct alqi_plat_stopped *t = &p->core->threads[i];
-        bool is_own = at - t->thread_pointer < OWN_BYTES;
-
-        if (!is_own && t->thread_pointer - at - 1 >= p->tls_bytes)
-            continue;
-        snprintf(out, capacity, "thread-%s of thread %d",
-                 is_own ? "specific data" : "local memory", (int)t->tid);
-        return true;
-    }
-    return false;
+    return p->tls_bytes;
 }
 
-/* A stack's mapping begins above the address that a thread's pointer has. */
+/* A thread's variables may lie in the mapping of its stack. */
 static bool
-stack_place(const struct alqi_cli_core *core, const struct alqi_cli_mapping *m,
-            char *out, size_t capacity)
+thread_place(const struct alqi_cli_leak_places *p,
+             const struct alqi_cli_mapping *m, uint64_t at, char *out,
+             size_t capacity)
 {
-    for (size_t i = 0; i < core->n_threads; i++) {
-        const struct alqi_plat_stopped *t = &core->threads[i];
+    const struct alqi_cli_core *core = p->core;
+    int own = alqi_cli_leak_thread_of_tls(core, p->tls_bytes, at);
+    int stack = alqi_cli_leak_thread_of_stack(core, m);
 
-        if (t->sp < m->start || t->sp >= m->end)
-            continue;
-        snprintf(out, capacity, "stack of thread %d", (int)t->tid);
-        return true;
-    }
-    return false;
+    if (own != ALQI_CLI_LEAK_NO_THREAD)
+        snprintf(out, capacity, "thread-local memory of thread %d",
+                 (int)core->threads[own].tid);
+    else if (stack != ALQI_CLI_LEAK_NO_THREAD)
+        snprintf(out, capacity, "stack of thread %d",
+                 (int)core->threads[stack].tid);
+    else
+        return false;
+    return true;
 }
 
 void
 alqi_cli_leak_place(struct alqi_cli_leak_places *p, uint64_t at, char *out,
                     size_t capacity)
 {
-    const struct alqi_cli_core *core = p->core;
     const struct alqi_cli_mapping *m;
 
     if ((at & ALQI_CLI_LEAK_REGISTER) != 0) {
         size_t i = (at & ~ALQI_CLI_LEAK_REGISTER) / ALQI_PLAT_REGISTERS;
 
         snprintf(out, capacity, "register of thread %d",
-                 (int)core->threads[i].tid);
+                 (int)p->core->threads[i].tid);
         return;
     }
-    if (thread_place(p, at, out, capacity))
-        return;
-    m = alqi_cli_attach_target_at(&core->target, at);
-    if (m != NULL && stack_place(core, m, out, capacity))
-        return;
-    if (p->modules != NULL &&
-        alqi_cli_modules_place(p->modules, at, out, capacity))
+    m = alqi_cli_attach_target_at(&p->core->target, at);
+    if ((m != NULL && thread_place(p, m, at, out, capacity)) ||
+        (p->modules != NULL &&
+         alqi_cli_modules_place(p->modules, at, out, capacity)))
         return;
     if (m != NULL && m->path[0] != '\0')
         snprintf(out, capacity, "%s+0x%" PRIx64, alqi_base_file_name(m->path),
                  at - m->start + m->offset);
     else
         snprintf(out, capacity, "memory at 0x%" PRIx64, at);
+}
+
+/* Some words of the mapping may be a thread's own. */
+static bool
+has_thread(const struct alqi_cli_core *core, const struct alqi_cli_mapping *m)
+{
+    for (size_t i = 0; i < core->n_threads; i++)
+        if (core->threads[i].thread_pointer >= m->start &&
+            core->threads[i].thread_pointer < m->end)
+            return true;
+    return false;
+}
+
+/* Of memory that is no thread's. */
+static void
+holder_of_memory(struct alqi_cli_leak_places *p,
+                 const struct alqi_cli_mapping *m, uint64_t at,
+                 struct alqi_cli_leak_holder *h)
+{
+    if (p->modules != NULL &&
+        alqi_cli_modules_variable(p->modules, at, h->name, sizeof h->name,
+                                  &h->from, &h->to))
+        return;
+    if (m != NULL && !has_thread(p->core, m)) {
+        h->from = m->start;
+        h->to = m->end;
+    }
+    snprintf(h->name, sizeof h->name, "%s",
+             m != NULL && m->path[0] != '\0' ? alqi_base_file_name(m->path)
+                                             : "mapped memory");
+}
+
+void
+alqi_cli_leak_holder_at(struct alqi_cli_leak_places *p, uint64_t at,
+                        struct alqi_cli_leak_holder *h)
+{
+    const struct alqi_cli_mapping *m;
+
+    h->from = at;
+    h->to = at + 1;
+    m = alqi_cli_attach_target_at(&p->core->target, at);
+    if (alqi_cli_leak_thread_of_tls(p->core, p->tls_bytes, at) !=
+        ALQI_CLI_LEAK_NO_THREAD)
+        strcpy(h->name, "thread-local memory");
+    else if ((at & ALQI_CLI_LEAK_REGISTER) != 0 ||
+             (m != NULL && alqi_cli_leak_thread_of_stack(p->core, m) !=
+                               ALQI_CLI_LEAK_NO_THREAD))
+        strcpy(h->name, "stacks of threads");
+    else
+        holder_of_memory(p, m, at, h);
 }

@@ -13,9 +13,26 @@ struct alqi_cli_leak_places *
 alqi_cli_leak_places_open(const struct alqi_cli_core *core);
 void alqi_cli_leak_places_drop(struct alqi_cli_leak_places *places);
 
-/* "cache (libfoo.so)", "libfoo.so .bss+0x40", "stack of thread 4711",
- * "register of thread 4711", "memory at 0x7f..". */
+/* "cache+0x8 (libfoo.so)", "libfoo.so .bss+0x40", "stack of thread 4711",
+ * "thread-local memory of thread 4711", "register of thread 4711", "memory at
+ * 0x7f..". */
 void alqi_cli_leak_place(struct alqi_cli_leak_places *places, uint64_t at,
                          char *out, size_t capacity);
+
+/* What all of a holder's words are called, from look to look: the variable
+ * without an offset, or its section; "stacks of threads", registers too, and
+ * "thread-local memory", for threads come and go; a mapping without its
+ * address, which is another when the mapping grows: "mapped memory", or the
+ * file's name.
+ */
+struct alqi_cli_leak_holder {
+    uint64_t from, to; /* words there have the same name; others may, too */
+    char name[512];
+};
+void alqi_cli_leak_holder_at(struct alqi_cli_leak_places *places, uint64_t at,
+                             struct alqi_cli_leak_holder *holder);
+
+/* Bytes of the process's thread-local variables. */
+uint64_t alqi_cli_leak_places_tls_bytes(struct alqi_cli_leak_places *places);
 
 #endif

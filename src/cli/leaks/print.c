@@ -71,6 +71,15 @@ totals(const struct alqi_cli_leaks_run *r)
     fputc('\n', t->out);
 }
 
+/* Of n rows. */
+static void
+more_say(const struct alqi_cli_leaks_run *r, uint64_t n)
+{
+    if (r->top > 0 && n > r->top)
+        fprintf(r->term.out, "   %" PRIu64 " more (--top=0 shows all)\n",
+                n - r->top);
+}
+
 /* ---- ways ---------------------------------------------------------------- */
 
 /* "1.2 KiB of table_new" */
@@ -169,9 +178,87 @@ class_draw(struct alqi_cli_leaks_run *r, enum alqi_cli_leak_class class)
             row_draw(r, &r->found.rows[i]);
         n++;
     }
-    if (r->top > 0 && n > r->top)
-        fprintf(t->out, "   %" PRIu64 " more (--top=0 shows all)\n",
-                n - r->top);
+    more_say(r, n);
+    fputc('\n', t->out);
+}
+
+/* ---- holders ------------------------------------------------------------- */
+
+/* "table_new ×3": its name, and how many follow each other. */
+static void
+site_draw(struct alqi_cli_leaks_run *r, enum alqi_cli_style style,
+          const struct alqi_cli_leak_step *step, int *left)
+{
+    char name[NAME_BYTES] = "memory that is not recorded";
+
+    if (step->site.function != ALQI_CLI_NO_NAME)
+        alqi_cli_draw_group(name, sizeof name, r->found.analysis.names,
+                            &step->site, ALQI_CLI_BY_FUNCTION);
+    alqi_cli_draw_fit_name(&r->term, style, name, left);
+    if (step->most > 1)
+        alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, left, " ×%u", step->most);
+}
+
+/* "← cache (server) → table_new", of what is before the step. */
+static void
+holder_draw(struct alqi_cli_leaks_run *r, uint32_t step, int *left)
+{
+    const struct alqi_cli_leak_step *s = &r->holders.steps[step];
+
+    if (s->parent != ALQI_CLI_LEAK_NO_STEP) {
+        holder_draw(r, s->parent, left);
+        alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, left, " → ");
+        site_draw(r, ALQI_CLI_DIM, s, left);
+        return;
+    }
+    alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, left, "← ");
+    alqi_cli_draw_fit_name(
+        &r->term, ALQI_CLI_PLAIN,
+        alqi_cli_names_text(r->found.analysis.names, s->root), left);
+}
+
+static void
+holding_draw(struct alqi_cli_leaks_run *r,
+             const struct alqi_cli_leak_holding *row)
+{
+    const struct alqi_cli_leak_step *s = &r->holders.steps[row->step];
+    int used = BYTES + BLOCKS + (is_sampled(r) ? ERROR : 0) + 2;
+    int left = r->term.width - used;
+    char text[NAME_BYTES];
+
+    figures(r, &row->sum);
+    fputs("  ", r->term.out);
+    site_draw(r, ALQI_CLI_BOLD, s, &left);
+    alqi_cli_draw_place(text, sizeof text, r->found.analysis.names, &s->site);
+    if (text[0] != '\0' && left > 4) {
+        alqi_cli_draw_fit(&r->term, ALQI_CLI_PLAIN, "  ", &left);
+        alqi_cli_draw_fit(&r->term, ALQI_CLI_PLAIN, text, &left);
+    }
+    fprintf(r->term.out, "\n%*s", used + 2, "");
+    left = r->term.width - used - 2;
+    holder_draw(r, s->parent, &left);
+    fputc('\n', r->term.out);
+}
+
+static void
+holders_draw(struct alqi_cli_leaks_run *r, enum alqi_cli_leak_class class)
+{
+    const struct alqi_cli_term *t = &r->term;
+    uint64_t n = 0;
+
+    if (r->found.totals[class].n_blocks == 0)
+        return;
+    fprintf(t->out, "%s%s%s by holder\n", alqi_cli_style(t, ALQI_CLI_BOLD),
+            texts[class].title, alqi_cli_style(t, ALQI_CLI_PLAIN));
+    heads(r, "site, and what holds its blocks");
+    for (uint32_t i = 0; i < r->holders.n_rows; i++) {
+        if (r->holders.rows[i].class != class)
+            continue;
+        if (r->top == 0 || n < r->top)
+            holding_draw(r, &r->holders.rows[i]);
+        n++;
+    }
+    more_say(r, n);
     fputc('\n', t->out);
 }
 
@@ -223,5 +310,7 @@ alqi_cli_leaks_print(struct alqi_cli_leaks_run *r)
     totals(r);
     for (int c = 0; c < ALQI_CLI_LEAK_CLASSES; c++)
         class_draw(r, (enum alqi_cli_leak_class)c);
+    holders_draw(r, ALQI_CLI_LEAK_POSSIBLE);
+    holders_draw(r, ALQI_CLI_LEAK_HELD);
     limits_say(r);
 }

@@ -13,13 +13,17 @@
  *              below it: a coroutine's, one among its globals.
  * .inv.behind  The C library keeps the address of the two words in front of
  *              what is free, and the first of them may be the last of the block
- *              before: as its word it is no pointer to that block. */
+ *              before: as its word it is no pointer to that block.
+ * .inv.program The preload tells where its module ends (copy.c), which is not
+ *              where its last mapping does: memory of the program may lie
+ *              behind it, and be shown as one mapping with it. */
 #include "cli/leaks/scan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file_name.h"
+#include "cli/leaks/thread.h"
 #include "cli/tool/cli.h"
 
 enum { RED_ZONE_BYTES = 128 };
@@ -50,7 +54,12 @@ root_add(struct alqi_cli_leak_scan *s, uint64_t at, uint32_t edge)
             alqi_cli_realloc(s->roots, s->roots_capacity, sizeof *s->roots);
     }
     s->roots[s->graph.n_roots++] = (struct alqi_cli_leak_root){
-        .at = at, .edge = edge, .is_weak = s->is_weak};
+        .at = at,
+        .edge = edge,
+        .is_weak = s->is_weak,
+        .is_passing = s->is_stack && alqi_cli_leak_thread_of_tls(
+                                         s->memory.core, s->tls_bytes, at) ==
+                                         ALQI_CLI_LEAK_NO_THREAD};
 }
 
 /* The pointer that a word is; false: none. */
@@ -228,7 +237,7 @@ holes_make(const struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core)
 
     for (size_t i = 0; i < s->heap.n_extents; i++)
         hole_add(&h, s->heap.extents[i].from, s->heap.extents[i].to);
-    for (size_t i = 0; i < core->n_owned; i++)
+    for (size_t i = 0; i < core->n_owned; i++) /* .inv.program */
         hole_add(&h, core->owned[i].start,
                  core->owned[i].start + core->owned[i].bytes);
     stacks_leave(&h, core);
@@ -285,6 +294,8 @@ mappings_scan(struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core,
             continue;
         s->is_libc = strncmp(alqi_base_file_name(m->path), "libc.so", 7) == 0 ||
                      strncmp(alqi_base_file_name(m->path), "libc-2.", 7) == 0;
+        s->is_stack =
+            alqi_cli_leak_thread_of_stack(core, m) != ALQI_CLI_LEAK_NO_THREAD;
         if (is_device(m))
             s->device_bytes += m->end - m->start;
         else
@@ -298,6 +309,7 @@ registers_scan(struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core)
 {
     uint32_t edge;
 
+    s->is_stack = true;
     for (size_t i = 0; i < core->n_threads; i++)
         for (size_t k = 0; k < ALQI_PLAT_REGISTERS; k++)
             if (word_edge(s, core->threads[i].registers[k], &edge))

@@ -28,7 +28,10 @@ struct alqi_cli_leak_scan {
     /* of the range that is read: outside blocks its words are roots, weak ones
      * or none */
     bool has_roots, is_weak;
-    bool is_libc; /* the range is of the C library's variables */
+    bool is_libc;       /* the range is of the C library's variables */
+    bool is_stack;      /* the range is of a stack, or of registers */
+    uint64_t tls_bytes; /* of the modules' thread-local variables: the caller's;
+                         * what is in these stays, on a stack, too */
     /* bytes of devices' memory, which is not read */
     uint64_t device_bytes;
 };
