@@ -138,12 +138,18 @@ struct alqi_raw_limit {
 };
 
 /* Whether the process waits with its end (preload/ending.c): it writes WAITS,
- * the command that looked through it LOOKED. */
+ * the command that looked through it LOOKED.  One that may not look writes
+ * ASKED: the process connects to ALQI_RAW_ENDING_SOCKET, says WAITS again, and
+ * sends a copy of itself (wire/copy.h). */
 enum alqi_raw_ending {
     ALQI_RAW_ENDING_NOT,
     ALQI_RAW_ENDING_WAITS,
-    ALQI_RAW_ENDING_LOOKED
+    ALQI_RAW_ENDING_LOOKED,
+    ALQI_RAW_ENDING_ASKED
 };
+
+/* By the header's pid and start_mono_ns. */
+#define ALQI_RAW_ENDING_SOCKET "@aliquot.copy.%u.%llx"
 
 /* The header, as the writer maps it. */
 struct alqi_raw_header {

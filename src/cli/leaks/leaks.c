@@ -19,12 +19,14 @@
 #include <unistd.h>
 
 #include "cli/analysis/remarks.h"
+#include "cli/attach/sent.h"
 #include "cli/convert/convert.h"
 #include "cli/live/control.h"
 #include "cli/live/recorded.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/output.h"
 #include "cli/tool/proc.h"
+#include "wire/side.h"
 
 enum { TOP_DEFAULT = 10, STEP_EVENTS = 1 << 20 };
 
@@ -132,6 +134,31 @@ reaches_fill(struct alqi_cli_leaks_run *r)
 
 /* ---- the run ------------------------------------------------------------- */
 
+/* What is read has gone in the middle: classes of it would be wrong. */
+static bool
+gone_refuse(const struct alqi_cli_leaks_run *r)
+{
+    return alqi_cli_core_is_there(&r->core) ||
+           alqi_cli_refuse("leaks: process %d: %s was ended, or does not "
+                           "answer, before all of it was read; try again",
+                           (int)r->pid, r->core.is_end ? "it" : "its copy");
+}
+
+static void
+found_say(struct alqi_cli_leaks_run *r)
+{
+    reaches_fill(r);
+    alqi_cli_leak_found_sum(&r->found, &r->scan);
+    r->places = alqi_cli_leak_places_open(&r->core);
+    alqi_cli_term_start(&r->term, 0, !r->is_json && !r->has_no_pager);
+    if (r->is_json)
+        alqi_cli_leaks_json(r);
+    else
+        alqi_cli_leaks_print(r);
+    alqi_cli_term_stop(&r->term);
+    alqi_cli_leak_places_drop(r->places);
+}
+
 /* Of the trace in fd, which is taken. */
 static int
 trace_look(struct alqi_cli_leaks_run *r, int fd)
@@ -153,16 +180,10 @@ trace_look(struct alqi_cli_leaks_run *r, int fd)
     alqi_cli_leak_scan_run(&r->scan, &r->core, r->path, r->is_whole);
     r->scan_us = alqi_cli_mono_us() - since_us;
     r->scan_cpu_us = (uint64_t)(clock() - since_cpu) * 1000000 / CLOCKS_PER_SEC;
-    reaches_fill(r);
-    alqi_cli_leak_found_sum(&r->found, &r->scan);
-    r->places = alqi_cli_leak_places_open(&r->core);
-    alqi_cli_term_start(&r->term, 0, !r->is_json && !r->has_no_pager);
-    if (r->is_json)
-        alqi_cli_leaks_json(r);
+    if (gone_refuse(r))
+        found_say(r);
     else
-        alqi_cli_leaks_print(r);
-    alqi_cli_term_stop(&r->term);
-    alqi_cli_leak_places_drop(r->places);
+        rc = ALQI_CLI_FINDING;
     alqi_cli_leak_found_free(&r->found);
     alqi_cli_input_drop(input);
     return rc;
@@ -200,11 +221,89 @@ recording_look(struct alqi_cli_leaks_run *r)
 static bool
 end_take(struct alqi_cli_leaks_run *r)
 {
+    if (r->watch != NULL && r->core.sent != NULL) {
+        r->watch->go(r->watch->arg); /* the copy has all that can be seen */
+        return true;
+    }
     if (r->watch == NULL || !alqi_cli_end_reach(&r->core, r->watch))
         return true;
     alqi_cli_recording_drop(r->recording);
     r->reaches->is_end = true;
     return still(r);
+}
+
+/* ---- the process --------------------------------------------------------- */
+
+static bool
+has_map(pid_t pid)
+{
+    char path[64];
+    FILE *file;
+    bool has;
+
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    file = fopen(path, "re");
+    has = file != NULL && fgetc(file) != EOF;
+    if (file != NULL)
+        fclose(file);
+    return has;
+}
+
+/* The recording's path: as the system says, or, where this command may not know
+ * what is mapped, the process.  -1, or the exit status. */
+static int
+recording_find(struct alqi_cli_leaks_run *r)
+{
+    const struct alqi_cli_control_target target = {
+        .verb = "leaks", .pid = r->pid, .has_other_way = true};
+    char reply[ALQI_CLI_REPLY_BYTES], file[PATH_MAX];
+
+    if (!r->is_refused || has_map(r->pid) ||
+        alqi_cli_ask(&target, "status", reply) >= 0 ||
+        !alqi_side_get(reply, "file", file, sizeof file) || file[0] == '\0')
+        return alqi_cli_recorded("leaks", r->pid, r->path, sizeof r->path);
+    alqi_cli_path_here(r->pid, file, r->path, sizeof r->path);
+    return -1;
+}
+
+/* The connection through which the process sends a copy of itself; -1: it does
+ * not; *rc: -1, or the exit status where that has been said. */
+static int
+copy_ask(struct alqi_cli_leaks_run *r, int *rc)
+{
+    const struct alqi_cli_control_target target = {.verb = "leaks",
+                                                   .pid = r->pid};
+    int fd = -1;
+
+    *rc = -1;
+    if (r->watch != NULL)
+        return r->watch->ask(r->watch->arg);
+    *rc = alqi_cli_connect(&target, "copy", &fd);
+    if (*rc == -1)
+        return fd;
+    if (*rc == ALQI_CLI_SILENT)
+        *rc = -1;
+    return -1;
+}
+
+/* From outside, where that may be; else by the process itself. */
+static bool
+core_take(struct alqi_cli_leaks_run *r)
+{
+    int fd, rc;
+
+    if (!r->is_refused)
+        return alqi_cli_core_take("leaks", r->pid, still, r, &r->core);
+    fd = copy_ask(r, &rc);
+    if (fd >= 0)
+        return alqi_cli_core_take_sent("leaks", r->pid, fd, still, r, &r->core);
+    if (rc >= 0 ||
+        alqi_cli_core_take("leaks", r->pid, still, r, &r->core))
+        return rc < 0;
+    if (r->watch == NULL)
+        alqi_cli_say("leaks: a process that 'aliquot record --control' starts "
+                     "makes a copy of itself for this");
+    return false;
 }
 
 static int
@@ -216,11 +315,12 @@ leaks_run(struct alqi_cli_leaks_run *r, int argc, char **argv)
         return rc;
     if (r->pid == 0 || first < argc)
         return alqi_cli_usage("leaks", "leaks: of which process? Give -p PID");
-    rc = alqi_cli_recorded("leaks", r->pid, r->path, sizeof r->path);
+    r->is_refused = alqi_cli_attach_target_is_refused(r->pid);
+    rc = recording_find(r);
     if (rc >= 0)
         return rc;
     rc = ALQI_CLI_FINDING;
-    if (alqi_cli_core_take("leaks", r->pid, still, r, &r->core)) {
+    if (core_take(r)) {
         if (end_take(r))
             rc = recording_look(r);
         alqi_cli_leak_scan_free(&r->scan);

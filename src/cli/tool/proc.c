@@ -120,3 +120,16 @@ alqi_cli_proc_owner(pid_t pid, uid_t *uid)
     *uid = st.st_uid;
     return true;
 }
+
+bool
+alqi_cli_proc_is_over(pid_t pid)
+{
+    const char *name_end;
+    char text[1024];
+
+    if (!stat_read(pid, text, sizeof text))
+        return true;
+    name_end = strrchr(text, ')');
+    return name_end == NULL || strncmp(name_end, ") Z", 3) == 0 ||
+           strncmp(name_end, ") X", 3) == 0;
+}

@@ -21,6 +21,10 @@ struct alqi_cli_proc {
  * it is ending: it has been killed. */
 bool alqi_cli_proc_read(pid_t pid, struct alqi_cli_proc *out);
 
+/* A process, or a thread, is no more, or only its number is.  One that has been
+ * killed and stands before it ends is there. */
+bool alqi_cli_proc_is_over(pid_t pid);
+
 /* False: there is no process. */
 bool alqi_cli_proc_owner(pid_t pid, uid_t *uid);
 
