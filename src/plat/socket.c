@@ -183,20 +183,6 @@ alqi_plat_socket_accept(const struct alqi_plat_socket *s, int timeout_ms)
     return accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
-int
-alqi_plat_socket_connect(const char *name)
-{
-    struct alqi_plat_socket s = ALQI_PLAT_SOCKET_CLOSED;
-    int fd = alqi_plat_socket_name(&s, name)
-                 ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)
-                 : -1;
-
-    if (fd < 0 || connect(fd, (void *)&s.address, s.address_bytes) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
 /* ---- a client ------------------------------------------------------------ */
 
 bool

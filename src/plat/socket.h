@@ -60,10 +60,6 @@ int alqi_plat_socket_accept(const struct alqi_plat_socket *s, int timeout_ms);
 /* Ends a call of accept that waits.  Any thread. */
 void alqi_plat_socket_wake(const struct alqi_plat_socket *s);
 
-/* A connection to whoever listens at the name; -1: nobody.  It waits, and is
- * closed on exec. */
-int alqi_plat_socket_connect(const char *name);
-
 /* .inv.peer */
 bool alqi_plat_client_is_allowed(int client);
 /* Reads a line of less than n bytes and drops its end.  False: the line is too

@@ -83,6 +83,15 @@ list_map(struct list *list, size_t row_bytes)
     return true;
 }
 
+ALQI_NOINLINE void
+alqi_preload_copy_wipe(void)
+{
+    volatile char room[2048];
+
+    for (size_t i = 0; i < sizeof room; i++)
+        room[i] = 0;
+}
+
 /* .pair.copied */
 static void
 lists_make(void)
@@ -97,6 +106,7 @@ lists_make(void)
     alq_copy_told.n_owned = owned.n;
     if (list_map(&owned, sizeof *owned.ranges))
         alqi_plat_owned_each(owned_list, &owned);
+    alqi_preload_copy_wipe();
     alq_copy_told.blocks = (uintptr_t)blocks.start;
     alq_copy_told.owned = (uintptr_t)owned.start;
     atomic_store(&alq_copy_told.is_listed, 1);

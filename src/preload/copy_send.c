@@ -1,9 +1,9 @@
 /* copy_send.c -- a copy that the process makes itself, and sends
  *
- *   the process: RUNS --asked--> STANDS --the command has taken--> RUNS
- *                                   '--TAKEN_MS, or it has gone--> RUNS, no copy
- *   the copy:    made --> frames --> ANSWERS --the socket's end--> gone
- *                            '-----------'--an answer takes SEND_S--> gone
+ *   process: RUNS --asked--> STANDS --the command has taken--> RUNS
+ *                               '--TAKEN_MS, or it has gone--> RUNS, no copy
+ *   copy:    made --> frames --> ANSWERS --the socket's end--> gone
+ *                        '----------'--an answer takes SEND_S--> gone
  *
  * For a command that may not stop the process, or not read its memory: nothing
  * is asked of the system here but what any process may do to itself, and the
@@ -14,8 +14,9 @@
  *                 has nothing else open that another waits for: it ends when
  *                 the command does, or takes nothing for SEND_S.  The process
  *                 never waits for the copy.
- * .inv.send_bounded  The process stands for STILL_MS (still.c), TAKEN_MS and the
- *                 time that its pages' tables take to be copied, at most. */
+ * .inv.send_bounded  The process stands for STILL_MS (still.c), TAKEN_MS and
+ *                 the time that its pages' tables take to be copied, at most.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -40,7 +41,7 @@ struct sending {
     int fd;
     const struct alqi_preload_still *still;
     uint64_t since_ns;
-    int32_t pid; /* of the process */
+    int32_t pid;  /* of the process */
     uintptr_t sp; /* of the caller */
     /* The copy's: tables of pages, its own and the process's; negative: the
      * system does not open them. */
@@ -91,28 +92,34 @@ frame_send(const struct sending *s, enum alqi_copy_kind kind, const void *bytes,
     send_all(s, bytes, n);
 }
 
-/* Rows of a kind, a frame full at a time. */
+/* The copy's, not on the stack, which is the program's: its words count as
+ * roots where the stack is one that the program made. */
+static union {
+    char bytes[ALQI_COPY_FRAME_BYTES];
+    uint64_t words[TABLE_WORDS];
+} room;
+
+/* Rows of a kind in the room, a frame full at a time. */
 struct rows {
     const struct sending *to;
     enum alqi_copy_kind kind;
     size_t n_bytes;
-    char bytes[ALQI_COPY_FRAME_BYTES];
 };
 
 static void
 rows_flush(struct rows *r)
 {
     if (r->n_bytes > 0)
-        frame_send(r->to, r->kind, r->bytes, r->n_bytes);
+        frame_send(r->to, r->kind, room.bytes, r->n_bytes);
     r->n_bytes = 0;
 }
 
 static void
 row_put(struct rows *r, const void *row, size_t n)
 {
-    if (r->n_bytes + n > sizeof r->bytes)
+    if (r->n_bytes + n > sizeof room.bytes)
         rows_flush(r);
-    memcpy(r->bytes + r->n_bytes, row, n);
+    memcpy(room.bytes + r->n_bytes, row, n);
     r->n_bytes += n;
 }
 
@@ -136,14 +143,13 @@ owned_send(void *rows, const void *pages, size_t bytes)
 static void
 maps_send(struct sending *s)
 {
-    char bytes[ALQI_COPY_FRAME_BYTES];
     long fd = alqi_plat_bare_call3(SYS_openat, AT_FDCWD,
                                    (long)"/proc/self/maps", O_RDONLY);
     long n;
 
-    while (fd >= 0 && (n = alqi_plat_bare_call3(SYS_read, fd, (long)bytes,
-                                                sizeof bytes)) > 0)
-        frame_send(s, ALQI_COPY_MAPS, bytes, (size_t)n);
+    while (fd >= 0 && (n = alqi_plat_bare_call3(SYS_read, fd, (long)room.bytes,
+                                                sizeof room.bytes)) > 0)
+        frame_send(s, ALQI_COPY_MAPS, room.bytes, (size_t)n);
     if (fd >= 0)
         alqi_plat_bare_call3(SYS_close, fd, 0, 0);
 }
@@ -209,8 +215,7 @@ memory_send(const struct sending *s, uint64_t from, uint64_t n)
 
     while (at < end) {
         uint64_t piece = is_slow ? page - at % page : end - at;
-        long sent =
-            bytes_send(s->fd, at, piece < end - at ? piece : end - at);
+        long sent = bytes_send(s->fd, at, piece < end - at ? piece : end - at);
 
         if (sent > 0)
             at += (uint64_t)sent;
@@ -224,10 +229,10 @@ memory_send(const struct sending *s, uint64_t from, uint64_t n)
     return at - from;
 }
 
-/* Of shared pages that nothing of this process has touched the table says
- * nothing: by which of them the system has in memory. */
+/* Where the process's table cannot be opened: to read what was never touched
+ * would make it, so what the system has in memory is taken to be there. */
 static void
-shared_guess(uint64_t first, uint64_t words[TABLE_WORDS], size_t n)
+shared_guess(uint64_t first, size_t n)
 {
     size_t page = alqi_plat_page_bytes_sigsafe();
     unsigned char is_there[TABLE_WORDS];
@@ -235,34 +240,31 @@ shared_guess(uint64_t first, uint64_t words[TABLE_WORDS], size_t n)
                                    (long)(n * page), (long)is_there) == 0;
 
     for (size_t i = 0; i < n; i++)
-        words[i] = !ok || (is_there[i] & 1) != 0 ? PAGE_IS_THERE : 0;
+        room.words[i] = !ok || (is_there[i] & 1) != 0 ? PAGE_IS_THERE : 0;
 }
 
 static void
-table_read(const struct sending *s, bool is_shared, uint64_t first,
-           uint64_t words[TABLE_WORDS], size_t n)
+table_read(const struct sending *s, bool is_shared, uint64_t first, size_t n)
 {
-    const long arg[6] = {is_shared ? s->shared_pages : s->pages, (long)words,
-                         (long)(n * 8), (long)(first * 8)};
+    const long arg[6] = {is_shared ? s->shared_pages : s->pages,
+                         (long)room.words, (long)(n * 8), (long)(first * 8)};
 
     if (arg[0] >= 0 && alqi_plat_call(SYS_pread64, arg) == arg[2])
         return;
     if (is_shared)
-        shared_guess(first, words, n);
+        shared_guess(first, n);
     else
         for (size_t i = 0; i < n; i++)
-            words[i] = PAGE_IS_THERE;
+            room.words[i] = PAGE_IS_THERE;
 }
 
 static void
 table_send(const struct sending *s, bool is_shared, uint64_t first, uint64_t n)
 {
-    uint64_t words[TABLE_WORDS];
-
     for (uint64_t k; n > 0; n -= k, first += k) {
         k = n < TABLE_WORDS ? n : TABLE_WORDS;
-        table_read(s, is_shared, first, words, k);
-        send_all(s, words, k * 8);
+        table_read(s, is_shared, first, k);
+        send_all(s, room.words, k * 8);
     }
 }
 
@@ -356,6 +358,7 @@ copy_run(void *arg)
     tables_open(s);
     answer_bound(SEND_S);
     frames_send(s);
+    alqi_preload_copy_wipe();
     answer_bound(0);
     while (question_read(s, &q))
         question_answer(s, &q);
@@ -407,7 +410,8 @@ alqi_preload_copy_send(int fd, char *text, size_t n)
 {
     struct sending s = {.fd = fd,
                         .since_ns = alqi_plat_bare_mono_ns(),
-                        .pid = (int32_t)alqi_plat_bare_call3(SYS_getpid, 0, 0, 0)};
+                        .pid =
+                            (int32_t)alqi_plat_bare_call3(SYS_getpid, 0, 0, 0)};
     struct alqi_preload_still *still;
     int error = alqi_preload_still_begin(&still);
     long pid;

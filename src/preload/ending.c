@@ -1,13 +1,12 @@
 /* ending.c -- the process waits with its end until it has been looked through
  *
  *   exit()'s handlers have run --> WAITS --the command--> LOOKED --> it ends
- *   _exit(), quick_exit() -------'   |--no command reads the pipe--> it ends
- *                                    '--ASKED: sends a copy--> WAITS
+ *   _exit(), quick_exit() -------'   '--no command reads the pipe--> it ends
  *
  * It is asked for by `aliquot record --leaks` (leaks=1).  LOOKED comes when the
  * command follows the process to its end (doc/design/leaks.md), or has looked
- * through it; other threads run on meanwhile.  ASKED comes from a command that
- * may not look into the process (copy_send.c).
+ * through it; other threads run on meanwhile.  A command that may not look into
+ * the process asks for a copy while it WAITS (copy_asked.c).
  *
  * .inv.own_end  A process waits once, whichever of these it calls first; a
  *               child that has no recording of its own yet, or shares the
@@ -16,53 +15,17 @@
  * .pair.ending  alqi_preload_ending() (release) -> the command, which maps the
  *               header: the recording up to now; and back: it has looked. */
 #include <dlfcn.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "plat/socket.h"
-#include "preload/control.h"
 #include "preload/copy.h"
 #include "preload/file.h"
 #include "preload/limit.h"
 #include "preload/preload.h"
-#include "wire/request.h"
 
-enum { ROUND_NS = 1000000, ROUNDS_A_LOOK = 200, WRITE_NS = 1000000000 };
-
-/* Once for each time that the command asks.  .pair.ending */
-static void
-copy_send(struct alqi_raw_header *header)
-{
-    uint32_t asked = ALQI_RAW_ENDING_ASKED;
-    char text[ALQI_PRELOAD_REPLY_BYTES];
-    sigset_t all, mask;
-    int fd;
-
-    if (!atomic_compare_exchange_strong(&header->ending, &asked,
-                                        ALQI_RAW_ENDING_WAITS))
-        return;
-    snprintf(text, sizeof text, ALQI_RAW_ENDING_SOCKET, header->pid,
-             (unsigned long long)header->start_mono_ns);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask);
-    fd = alqi_plat_socket_connect(text);
-    if (fd >= 0) {
-        if (alqi_plat_client_is_allowed(fd) &&
-            !alqi_preload_copy_send(fd, text, sizeof text)) {
-            char reply[ALQI_REQUEST_ANSWER_BYTES];
-
-            alqi_request_answer(reply, false, text);
-            alqi_plat_client_write(fd, reply, alqi_plat_mono_ns_sigsafe() + WRITE_NS);
-        }
-        close(fd);
-    }
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
-}
+enum { ROUND_NS = 1000000, ROUNDS_A_LOOK = 200 };
 
 /* .inv.own_end, .pair.ending */
 static bool
@@ -82,7 +45,6 @@ alqi_preload_ending(void)
 {
     const struct timespec round = {.tv_nsec = ROUND_NS};
     struct alqi_raw_header *header = alqi_preload_file_header();
-    uint32_t now;
 
     if (!alqi_preload_config.has_leaks ||
         alqi_plat_confinement_sigsafe() != ALQI_PLAT_FREE)
@@ -90,11 +52,10 @@ alqi_preload_ending(void)
     if (!is_first_end(header) || !alqi_preload_recorder_notify())
         return;
     for (unsigned n = 1;
-         (now = atomic_load_explicit(&header->ending, memory_order_acquire)) !=
-         ALQI_RAW_ENDING_LOOKED;
+         atomic_load_explicit(&header->ending, memory_order_acquire) ==
+         ALQI_RAW_ENDING_WAITS;
          n++) {
-        if (now == ALQI_RAW_ENDING_ASKED)
-            copy_send(header);
+        alqi_preload_copy_look();
         nanosleep(&round, NULL);
         if (n % ROUNDS_A_LOOK == 0 && !alqi_preload_recorder_is_there())
             return;

@@ -17,18 +17,20 @@
  * there, for it could not be taken back without a moment in which the signal
  * would end the process.
  *
- * .inv.still_bare   From the first signal to the last that goes the caller makes
- *                   system calls by the instruction: a thread that stands may
- *                   hold any lock.
- * .inv.still_place  A thread writes to its own place alone, and a place is there
- *                   for as long as its thread may write to it: it is unmapped
- *                   when all that were asked have left or gone, else never.
- * .inv.still_anew   A wait that the system gave up for the signal alone is made
- *                   again, as by a command's stop (attach.md, .inv.anew), where
- *                   the code in front of it tells which one it is.
+ * .inv.still_bare   From the first signal to the last that goes the caller
+ *                   makes system calls by the instruction: a thread that
+ *                   stands may hold any lock.
+ * .inv.still_place  A thread writes to its own place alone, and a place is
+ *                   there for as long as its thread may write to it: it is
+ *                   unmapped when all that were asked have left or gone, else
+ *                   never.
+ * .inv.still_anew   A wait that the system gave up for the signal alone is
+ *                   made again, as after a command's stop (attach.md,
+ *                   .inv.anew), where the code in front of it tells which one
+ *                   it is.
  *
- * .pair.still  place_take() -> the caller: what a place says, then `stands`; and
- *              back: alqi_preload_still_end(), is_over.
+ * .pair.still  place_take() -> the caller: what a place says, then `stands`;
+ *              and back: alqi_preload_still_end(), is_over.
  * .pair.still_left  place_leave() -> stale_drop(): it writes no more. */
 #include "preload/still.h"
 
@@ -51,22 +53,24 @@
 #include <linux/futex.h>
 
 enum {
-    SIGNAL = 33,    /* SIGSETXID of glibc */
+    SIGNAL = 33, /* SIGSETXID of glibc */
     SIGSET_BYTES = 8,
     STILL_MS = 1000, /* for all threads to stand */
     LOOK_MS = 2,     /* between two looks at those that do not */
     ROOM = 64,       /* for threads that come meanwhile */
     IS_IO_WORKER = 0x10,
-    PAGE = 4096
+    PAGE = 4096,
+    ROWS_BYTES = 1024 /* on a stack of the program's */
 };
 
 #define RESTORER 0x04000000ul /* of the kernel: the action has a return */
 
 /* A thread's, from when it was asked. */
 struct place {
-    struct alqi_copy_thread thread; /* its own, but for the number; .pair.still */
-    _Atomic(uint32_t) stands;       /* .pair.still */
-    bool is_gone;                   /* the caller's */
+    struct alqi_copy_thread
+        thread;               /* its own, but for the number; .pair.still */
+    _Atomic(uint32_t) stands; /* .pair.still */
+    bool is_gone;             /* the caller's */
 };
 
 struct alqi_preload_still {
@@ -161,14 +165,25 @@ place_leave(struct alqi_preload_still *s)
 static bool
 is_wait(uint32_t call)
 {
-    static const uint16_t calls[] = {
-        SYS_poll,          SYS_select,         SYS_pause,
-        SYS_nanosleep,     SYS_semop,          SYS_msgsnd,
-        SYS_msgrcv,        SYS_rt_sigtimedwait, SYS_rt_sigsuspend,
-        SYS_futex,         SYS_io_getevents,   SYS_semtimedop,
-        SYS_clock_nanosleep, SYS_epoll_wait,   SYS_pselect6,
-        SYS_ppoll,         SYS_epoll_pwait,    SYS_io_pgetevents,
-        SYS_epoll_pwait2};
+    static const uint16_t calls[] = {SYS_poll,
+                                     SYS_select,
+                                     SYS_pause,
+                                     SYS_nanosleep,
+                                     SYS_semop,
+                                     SYS_msgsnd,
+                                     SYS_msgrcv,
+                                     SYS_rt_sigtimedwait,
+                                     SYS_rt_sigsuspend,
+                                     SYS_futex,
+                                     SYS_io_getevents,
+                                     SYS_semtimedop,
+                                     SYS_clock_nanosleep,
+                                     SYS_epoll_wait,
+                                     SYS_pselect6,
+                                     SYS_ppoll,
+                                     SYS_epoll_pwait,
+                                     SYS_io_pgetevents,
+                                     SYS_epoll_pwait2};
 
     for (size_t i = 0; i < ALQI_COUNT_OF(calls); i++)
         if (calls[i] == call)
@@ -221,11 +236,11 @@ on_signal(int signal, siginfo_t *info, void *context)
 static int
 handler_install(void)
 {
-    struct action now, ours = {.handler = on_signal,
-                               .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART |
-                                        RESTORER,
-                               .restorer = alqi_preload_still_return,
-                               .mask = UINT64_MAX};
+    struct action now,
+        ours = {.handler = on_signal,
+                .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | RESTORER,
+                .restorer = alqi_preload_still_return,
+                .mask = UINT64_MAX};
     const long look[6] = {SIGNAL, 0, (long)&now, SIGSET_BYTES};
     const long set[6] = {SIGNAL, (long)&ours, 0, SIGSET_BYTES};
     long error = alqi_plat_call(SYS_rt_sigaction, look);
@@ -245,7 +260,7 @@ typedef void task_fn(struct alqi_preload_still *s, uint32_t tid);
 static bool
 tasks_each(struct alqi_preload_still *s, task_fn *each)
 {
-    _Alignas(8) char rows[4096];
+    _Alignas(8) char rows[ROWS_BYTES];
     bool is_found = false;
     long n;
 

@@ -138,18 +138,16 @@ struct alqi_raw_limit {
 };
 
 /* Whether the process waits with its end (preload/ending.c): it writes WAITS,
- * the command that looked through it LOOKED.  One that may not look writes
- * ASKED: the process connects to ALQI_RAW_ENDING_SOCKET, says WAITS again, and
- * sends a copy of itself (wire/copy.h). */
+ * the command that looked through it LOOKED. */
 enum alqi_raw_ending {
     ALQI_RAW_ENDING_NOT,
     ALQI_RAW_ENDING_WAITS,
-    ALQI_RAW_ENDING_LOOKED,
-    ALQI_RAW_ENDING_ASKED
+    ALQI_RAW_ENDING_LOOKED
 };
 
-/* By the header's pid and start_mono_ns. */
-#define ALQI_RAW_ENDING_SOCKET "@aliquot.copy.%u.%llx"
+/* Where a command listens that has asked for a copy of the process (copy_asked,
+ * wire/copy.h); by the header's pid and start_mono_ns. */
+#define ALQI_RAW_COPY_SOCKET "@aliquot.copy.%u.%llx"
 
 /* The header, as the writer maps it. */
 struct alqi_raw_header {
@@ -182,6 +180,9 @@ struct alqi_raw_header {
     _Atomic(uint32_t) ending; /* enum alqi_raw_ending */
     /* Marks that are not in the recording. */
     _Atomic(uint64_t) dropped_marks;
+    /* 1: a command asks for a copy; the process takes that back when it
+     * connects. */
+    _Atomic(uint32_t) copy_asked;
 };
 
 _Static_assert(sizeof(struct alqi_raw_header) <= ALQI_RAW_HEADER_BYTES,

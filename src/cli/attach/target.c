@@ -471,3 +471,14 @@ alqi_cli_attach_target_is_refused(pid_t pid)
     return fd < 0 || t.tracer != 0 || t.has_shadow || has_own_filter(&t) ||
            is_filtered(pid);
 }
+
+bool
+alqi_cli_attach_target_has_map(pid_t pid)
+{
+    FILE *file = proc_open(pid, "maps");
+    bool has = file != NULL && fgetc(file) != EOF;
+
+    if (file != NULL)
+        fclose(file);
+    return has;
+}

@@ -56,6 +56,9 @@ bool alqi_cli_attach_target_map_text(struct alqi_cli_attach_target *target,
  * so that only the process itself can tell; nothing is said. */
 bool alqi_cli_attach_target_is_refused(pid_t pid);
 
+/* Whether its mappings can be read. */
+bool alqi_cli_attach_target_has_map(pid_t pid);
+
 /* What there is of it for everybody, without mappings. */
 void alqi_cli_attach_target_name(struct alqi_cli_attach_target *target,
                                  pid_t pid);

@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 #include "cli/analysis/remarks.h"
-#include "cli/attach/sent.h"
+#include "cli/attach/asked.h"
+#include "cli/attach/core_sent.h"
 #include "cli/convert/convert.h"
 #include "cli/live/control.h"
 #include "cli/live/recorded.h"
@@ -28,7 +29,11 @@
 #include "cli/tool/proc.h"
 #include "wire/side.h"
 
-enum { TOP_DEFAULT = 10, STEP_EVENTS = 1 << 20 };
+enum {
+    TOP_DEFAULT = 10,
+    STEP_EVENTS = 1 << 20,
+    ASKED_MS = 10000 /* for the process to connect */
+};
 
 #define RUN struct alqi_cli_leaks_run
 
@@ -234,21 +239,6 @@ end_take(struct alqi_cli_leaks_run *r)
 
 /* ---- the process --------------------------------------------------------- */
 
-static bool
-has_map(pid_t pid)
-{
-    char path[64];
-    FILE *file;
-    bool has;
-
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    file = fopen(path, "re");
-    has = file != NULL && fgetc(file) != EOF;
-    if (file != NULL)
-        fclose(file);
-    return has;
-}
-
 /* The recording's path: as the system says, or, where this command may not know
  * what is mapped, the process.  -1, or the exit status. */
 static int
@@ -258,7 +248,7 @@ recording_find(struct alqi_cli_leaks_run *r)
         .verb = "leaks", .pid = r->pid, .has_other_way = true};
     char reply[ALQI_CLI_REPLY_BYTES], file[PATH_MAX];
 
-    if (!r->is_refused || has_map(r->pid) ||
+    if (!r->is_refused || alqi_cli_attach_target_has_map(r->pid) ||
         alqi_cli_ask(&target, "status", reply) >= 0 ||
         !alqi_side_get(reply, "file", file, sizeof file) || file[0] == '\0')
         return alqi_cli_recorded("leaks", r->pid, r->path, sizeof r->path);
@@ -281,9 +271,10 @@ copy_ask(struct alqi_cli_leaks_run *r, int *rc)
     *rc = alqi_cli_connect(&target, "copy", &fd);
     if (*rc == -1)
         return fd;
-    if (*rc == ALQI_CLI_SILENT)
-        *rc = -1;
-    return -1;
+    if (*rc >= 0)
+        return -1;
+    *rc = -1;
+    return alqi_cli_asked_connect_path(r->path, r->pid, ASKED_MS);
 }
 
 /* From outside, where that may be; else by the process itself. */
@@ -297,12 +288,14 @@ core_take(struct alqi_cli_leaks_run *r)
     fd = copy_ask(r, &rc);
     if (fd >= 0)
         return alqi_cli_core_take_sent("leaks", r->pid, fd, still, r, &r->core);
-    if (rc >= 0 ||
-        alqi_cli_core_take("leaks", r->pid, still, r, &r->core))
+    if (rc >= 0 || alqi_cli_core_take("leaks", r->pid, still, r, &r->core))
         return rc < 0;
     if (r->watch == NULL)
-        alqi_cli_say("leaks: a process that 'aliquot record --control' starts "
-                     "makes a copy of itself for this");
+        alqi_cli_say("leaks: process %d was asked to make a copy of itself, "
+                     "and did not answer within %d s: it allocates nothing, "
+                     "perhaps; one that 'aliquot record --control' starts "
+                     "answers at any time",
+                     (int)r->pid, ASKED_MS / 1000);
     return false;
 }
 

@@ -16,7 +16,7 @@ struct alqi_cli_leaks_run {
     bool is_json;
     bool has_no_pager;
     bool is_refused; /* the system does not let this command look into it */
-    uint64_t top; /* rows of each class; 0: all */
+    uint64_t top;    /* rows of each class; 0: all */
 
     char path[PATH_MAX + 64]; /* of the recording */
     struct alqi_cli_recording *recording;

@@ -124,8 +124,8 @@ table_read(const struct alqi_cli_leak_memory *m, bool is_shared, uint64_t first,
         return alqi_cli_sent_pages(m->core->sent, is_shared, first, table, n);
     if (fd < 0)
         return 0;
-    n_bytes = pread(fd, table, n * sizeof *table,
-                    (off_t)(first * sizeof *table));
+    n_bytes =
+        pread(fd, table, n * sizeof *table, (off_t)(first * sizeof *table));
     return n_bytes > 0 ? (size_t)n_bytes / sizeof *table : 0;
 }
 

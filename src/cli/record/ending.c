@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #include "base/file_name.h"
+#include "cli/attach/asked.h"
 #include "cli/attach/end.h"
 #include "cli/record/writer.h"
 #include "cli/tool/cli.h"
-#include "plat/socket.h"
 
 enum { ASKED_MS = 5000 }; /* for the process to connect */
 
@@ -86,45 +86,13 @@ process_go(void *arg)
     atomic_store(&g->header->ending, ALQI_RAW_ENDING_LOOKED);
 }
 
-/* The process connects to a name that both know, and the system says whether it
- * is the process. */
-static int
-connection_await(const struct alqi_plat_socket *socket, pid_t pid)
-{
-    int fd = alqi_plat_socket_accept(socket, ASKED_MS);
-    struct ucred peer;
-    socklen_t n = sizeof peer;
-
-    if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 &&
-        peer.pid == pid && fcntl(fd, F_SETFL, 0) == 0)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
 /* A copy of the process that it makes itself. */
 static int
 process_ask(void *arg)
 {
     struct going *g = arg;
-    struct alqi_plat_socket socket = ALQI_PLAT_SOCKET_CLOSED;
-    uint32_t waits = ALQI_RAW_ENDING_WAITS, asked = ALQI_RAW_ENDING_ASKED;
-    char name[108];
-    int fd;
 
-    snprintf(name, sizeof name, ALQI_RAW_ENDING_SOCKET, g->header->pid,
-             (unsigned long long)g->header->start_mono_ns);
-    if (!alqi_plat_socket_name(&socket, name) ||
-        !alqi_plat_socket_open(&socket))
-        return -1;
-    atomic_compare_exchange_strong(&g->header->ending, &waits,
-                                   ALQI_RAW_ENDING_ASKED);
-    fd = connection_await(&socket, g->pid);
-    atomic_compare_exchange_strong(&g->header->ending, &asked,
-                                   ALQI_RAW_ENDING_WAITS);
-    alqi_plat_socket_close(&socket);
-    return fd;
+    return alqi_cli_asked_connect(g->header, g->pid, ASKED_MS);
 }
 
 /* Another one says that it waits. */
