@@ -87,15 +87,16 @@ enum { VECTORS_AT = 160, SOFTWARE_AT = 464, LEGACY_BYTES = 512 };
 #define MAGIC 0x46505853u
 
 /* As in inject.c, vectors count for nothing in a system call: the instruction
- * in front of where the thread goes on tells. */
+ * in front of where the thread goes on tells, or the one there, which makes the
+ * call again. */
 static bool
 is_in_call(struct alqi_cli_sent *s, uintptr_t at)
 {
     static const unsigned char syscall[2] = {0x0f, 0x05};
-    unsigned char code[2];
+    unsigned char code[4];
 
-    return alqi_cli_sent_read(s, at - 2, code, 2) == 2 &&
-           memcmp(code, syscall, 2) == 0;
+    return alqi_cli_sent_read(s, at - 2, code, sizeof code) == sizeof code &&
+           (memcmp(code, syscall, 2) == 0 || memcmp(code + 2, syscall, 2) == 0);
 }
 
 static void
