@@ -418,7 +418,9 @@ alqi_preload_copy_send(int fd, char *text, size_t n)
 
     if (error != 0) {
         snprintf(text, n, "its threads cannot be brought to stand still: %s",
-                 strerrordesc_np(error));
+                 error == ESRCH   ? "its /proc is of another container"
+                 : error == EBUSY ? "another command is about it; try again"
+                                  : strerrordesc_np(error));
         return false;
     }
     s.still = still;

@@ -17,6 +17,8 @@
  * there, for it could not be taken back without a moment in which the signal
  * would end the process.
  *
+ * .inv.still_one    One thread of a process is the caller; another one is
+ *                   refused, since each would wait for the other to stand.
  * .inv.still_bare   From the first signal to the last that goes the caller
  *                   makes system calls by the instruction: a thread that
  *                   stands may hold any lock.
@@ -97,6 +99,10 @@ struct action {
 
 /* The last one; it stays here when it is over, for handlers that come late. */
 static struct alqi_preload_still *_Atomic current; /* .pair.alone */
+
+/* The process of the caller; 0: there is none.  A forked child finds its
+ * parent's.  .pair.alone */
+static _Atomic(uint32_t) caller;
 
 /* Of the C library; written before ours is there. */
 static struct action before;
@@ -461,16 +467,30 @@ still_map(int *error)
     return s;
 }
 
+/* .inv.still_one */
+static bool
+caller_take(void)
+{
+    uint32_t own = (uint32_t)alqi_plat_bare_call3(SYS_getpid, 0, 0, 0);
+    uint32_t was = atomic_load(&caller);
+
+    return was != own && atomic_compare_exchange_strong(&caller, &was, own);
+}
+
 int
 alqi_preload_still_begin(struct alqi_preload_still **out)
 {
     struct alqi_preload_still *s;
     int error;
 
+    if (!caller_take())
+        return EBUSY;
     stale_drop();
     s = still_map(&error);
-    if (s == NULL)
+    if (s == NULL) {
+        atomic_store(&caller, 0);
         return error;
+    }
     atomic_store(&current, s); /* .pair.alone */
     error = handler_install();
     s->until_ns = alqi_plat_bare_mono_ns() + STILL_MS * UINT64_C(1000000);
@@ -489,6 +509,7 @@ alqi_preload_still_end(struct alqi_preload_still *s)
     alqi_plat_bare_call3(SYS_close, s->tasks, 0, 0);
     atomic_store(&s->is_over, 1);
     futex_wake(&s->is_over);
+    atomic_store(&caller, 0);
 }
 
 uint32_t

@@ -189,6 +189,43 @@ class HammerTest(Case):
         self.look_at(2, "--exact", start=start)
         self.look_at(2, "--interval=512", start=start)
 
+    @unittest.skipUnless(os.geteuid() == 0, "not root")
+    def test_container(self):
+        """It has another number there."""
+        inside = ["unshare", "--mount", "--pid", "--fork", "--mount-proc"]
+        if subprocess.run([*inside, "true"],
+                          capture_output=True).returncode != 0:
+            self.skipTest("skipped: containers: unshare is denied")
+        run, pid = leaks_test.Case.start(
+            self, "--interval=512", "--follow",
+            program=(*inside, leaks_test.HAMMER, "4"))
+        found = self.leaks(leaks_test.children(pid)[0])
+        self.assertEqual(found["classes"]["lost"]["seen_blocks"], 0)
+        self.assertGreater(found["classes"]["held"]["seen_blocks"], 100)
+        run.communicate()
+        self.assertEqual(run.returncode, 0)
+
+    def test_two_commands(self):
+        """At one moment: each is served, or told to try again."""
+        run, pid = self.start("--interval=512", program=(leaks_test.HAMMER,
+                                                         "4"))
+        for _ in range(3):
+            looks = [subprocess.Popen(
+                [*CALLS, common.BIN, "leaks", "--json", "-p", str(pid)],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                for _ in range(4)]
+            n_served = 0
+            for look in looks:
+                out, err = look.communicate(timeout=common.PATIENCE_S)
+                n_served += look.returncode == 0
+                if look.returncode == 0:
+                    self.assertEqual(
+                        json.loads(out)["classes"]["lost"]["seen_blocks"], 0)
+                else:
+                    self.assertRegex(err.decode(), "try again|did not answer")
+            self.assertGreater(n_served, 0)
+        self.check_hammer(run)
+
     def look_and_kill(self, pid, kill):
         """A look in whose middle that is called: what it found."""
         looking = subprocess.Popen(
