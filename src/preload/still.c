@@ -47,6 +47,7 @@
 
 #include "base/base.h"
 #include "plat/bare.h"
+#include "plat/interrupted.h"
 #include "plat/plat.h"
 
 #if defined(__x86_64__)
@@ -167,36 +168,6 @@ place_leave(struct alqi_preload_still *s)
     atomic_fetch_add(&s->n_left, 1);
 }
 
-/* Waits that a handler makes come back, even one that has them made again. */
-static bool
-is_wait(uint32_t call)
-{
-    static const uint16_t calls[] = {SYS_poll,
-                                     SYS_select,
-                                     SYS_pause,
-                                     SYS_nanosleep,
-                                     SYS_semop,
-                                     SYS_msgsnd,
-                                     SYS_msgrcv,
-                                     SYS_rt_sigtimedwait,
-                                     SYS_rt_sigsuspend,
-                                     SYS_futex,
-                                     SYS_io_getevents,
-                                     SYS_semtimedop,
-                                     SYS_clock_nanosleep,
-                                     SYS_epoll_wait,
-                                     SYS_pselect6,
-                                     SYS_ppoll,
-                                     SYS_epoll_pwait,
-                                     SYS_io_pgetevents,
-                                     SYS_epoll_pwait2};
-
-    for (size_t i = 0; i < ALQI_COUNT_OF(calls); i++)
-        if (calls[i] == call)
-            return true;
-    return false;
-}
-
 /* .inv.still_anew: mov $number,%eax; syscall */
 static void
 wait_again(ucontext_t *c)
@@ -209,7 +180,7 @@ wait_again(ucontext_t *c)
         code[0] != 0xb8 || code[5] != 0x0f || code[6] != 0x05)
         return;
     memcpy(&call, code + 1, sizeof call);
-    if (is_wait(call))
+    if (alqi_plat_is_given_up_by_handler(call))
         g[REG_RIP] = (greg_t)code;
 }
 

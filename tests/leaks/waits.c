@@ -18,13 +18,14 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { LONG_S = 1000000 };
 
-static int pipe_fds[2];
+static int pipe_fds[2], sockets[2];
 static sem_t semaphore;
 static int semaphores;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -151,6 +152,17 @@ wait_read(void)
     n_wrong += read(pipe_fds[0], &byte, 1) != 1;
 }
 
+/* With a timeout, after which no call is made again by the system. */
+static void
+wait_receive(void)
+{
+    struct timeval most = {.tv_sec = LONG_S};
+    char byte;
+
+    setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+    n_wrong += recv(sockets[0], &byte, 1, 0) != 1;
+}
+
 static void
 compute(void)
 {
@@ -159,9 +171,9 @@ compute(void)
 }
 
 static void (*const waits[])(void) = {
-    wait_poll,    wait_select,    wait_epoll, wait_semaphore,
-    wait_semop,   wait_condition, wait_pause, wait_sleep,
-    wait_suspend, wait_signal,    wait_read,  compute,
+    wait_poll,      wait_select,  wait_epoll, wait_semaphore, wait_semop,
+    wait_condition, wait_pause,   wait_sleep, wait_suspend,   wait_signal,
+    wait_read,      wait_receive, compute,
 };
 
 enum { N_WAITS = sizeof waits / sizeof *waits };
@@ -212,6 +224,7 @@ all_wake(void)
     pthread_mutex_lock(&mutex);
     pthread_cond_broadcast(&condition);
     pthread_mutex_unlock(&mutex);
+    (void)!write(sockets[1], "0", 1);
     (void)!write(pipe_fds[1], "0123456789", 10);
 }
 
@@ -243,7 +256,8 @@ main(void)
     struct sigaction action = {.sa_handler = take};
     char byte;
 
-    if (pipe(pipe_fds) != 0)
+    if (pipe(pipe_fds) != 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0)
         return 2;
     sigaction(SIGUSR1, &action, NULL);
     sem_init(&semaphore, 0, 0);
