@@ -406,9 +406,23 @@ alqi_cli_core_take(const char *verb, pid_t pid, bool (*still)(void *arg),
     return false;
 }
 
+/* One that does not answer; others end by themselves when the socket is closed.
+ * Its number may be another's by now. */
+static void
+sent_kill(const struct alqi_cli_core *core)
+{
+    struct alqi_cli_proc proc;
+
+    if (core->sent != NULL && !alqi_cli_sent_is_there(core->sent) &&
+        core->sent_pid > 0 && alqi_cli_proc_read(core->sent_pid, &proc) &&
+        strcmp(proc.command, "aliquot-copy") == 0)
+        kill(core->sent_pid, SIGKILL);
+}
+
 void
 alqi_cli_core_kill(struct alqi_cli_core *core)
 {
+    sent_kill(core);
     if (core->pid == 0)
         return;
     kill(core->pid, SIGKILL);

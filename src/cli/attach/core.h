@@ -24,6 +24,8 @@ struct alqi_cli_core {
     /* whose memory is read: the copy's number, or at its end that of a thread
      * that stands there; 0: it is sent */
     pid_t pid;
+    /* of a copy that is sent, to end it when it does not answer; 0: unknown */
+    pid_t sent_pid;
     /* the copy answers through it; NULL: its memory is read; owned */
     struct alqi_cli_sent *sent;
     /* the process itself stands at its end (end.h) */

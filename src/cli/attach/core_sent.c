@@ -235,6 +235,7 @@ frames_take(const char *verb, struct alqi_cli_core *core, struct frames *f)
         return refuse(verb, core,
                       "its copy sends what this command does not "
                       "understand");
+    core->sent_pid = alqi_cli_attach_target_other(&core->target, head->pid);
     core->stopped_ns = head->still_ns;
     core->n_unknown = head->n_unknown;
     core->blocks =

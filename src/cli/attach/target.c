@@ -468,8 +468,8 @@ alqi_cli_attach_target_is_refused(pid_t pid)
     fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd >= 0)
         close(fd);
-    return fd < 0 || t.tracer != 0 || t.has_shadow || has_own_filter(&t) ||
-           is_filtered(pid);
+    return !has_own_filter(&t) &&
+           (fd < 0 || t.tracer != 0 || t.has_shadow || is_filtered(pid));
 }
 
 bool

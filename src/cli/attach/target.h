@@ -53,7 +53,9 @@ bool alqi_cli_attach_target_map_text(struct alqi_cli_attach_target *target,
                                      char *text, size_t n_bytes);
 
 /* Whether the system does not let this command look into the process as it is,
- * so that only the process itself can tell; nothing is said. */
+ * so that only the process itself can tell; nothing is said.  One that has a
+ * filter of its own is not to be asked: a call that it does not expect may end
+ * it. */
 bool alqi_cli_attach_target_is_refused(pid_t pid);
 
 /* Whether its mappings can be read. */
