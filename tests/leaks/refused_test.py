@@ -126,6 +126,25 @@ class ShapesTest(Case):
                     {("lose", "lost"): (1, 2000), ("main", "held"): (2, 4000),
                      ("thread_run", "held"): (20, 2000)})
 
+    def test_first_thread_gone(self):
+        """Then the system tells of the memory by other threads alone, and
+        nobody can trace the first one."""
+        self.before = []
+        blocks = {("lose", "lost"): (1, 2000), ("main", "held"): (2, 4000)}
+        path = os.path.join(self.dir, "leaks.json")
+
+        def own(found):
+            return {(s["function"], s["class"]): (s["blocks"], s["bytes"])
+                    for s in found["sites"]
+                    if s["function"] in ("lose", "main")}
+        run, pid = self.start("--exact", "--leaks=" + path,
+                              program=(leaks_test.ENDS, "left", "3"))
+        self.assertEqual(own(self.leaks(pid)), blocks)
+        run.communicate()
+        self.assertEqual(run.returncode, 7)
+        with open(path) as f:
+            self.assertEqual(own(json.load(f)), blocks)
+
     def test_no_answer(self):
         """Without a socket, one that allocates nothing does not hear of it;
         what is said tells that."""

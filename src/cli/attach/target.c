@@ -21,6 +21,7 @@
 #include "base/base.h"
 #include "base/file_name.h"
 #include "cli/tool/cli.h"
+#include "cli/tool/proc.h"
 #include "plat/inject.h"
 #include "plat/program.h"
 
@@ -156,7 +157,7 @@ map_read(struct alqi_cli_attach_target *t, FILE *file)
 bool
 alqi_cli_attach_target_map(struct alqi_cli_attach_target *t)
 {
-    return map_read(t, proc_open(t->pid, "maps"));
+    return map_read(t, proc_open(alqi_cli_proc_living(t->pid), "maps"));
 }
 
 bool
@@ -475,7 +476,7 @@ alqi_cli_attach_target_is_refused(pid_t pid)
 bool
 alqi_cli_attach_target_has_map(pid_t pid)
 {
-    FILE *file = proc_open(pid, "maps");
+    FILE *file = proc_open(alqi_cli_proc_living(pid), "maps");
     bool has = file != NULL && fgetc(file) != EOF;
 
     if (file != NULL)

@@ -12,6 +12,7 @@
 
 #include "base/file_name.h"
 #include "cli/attach/target.h"
+#include "cli/tool/proc.h"
 
 /* Whether a process has mapped a file of that name. */
 static bool
@@ -22,7 +23,8 @@ has_mapped(pid_t pid, const char *name)
     bool is_found = false;
     FILE *maps;
 
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/maps",
+             (int)alqi_cli_proc_living(pid));
     maps = fopen(path, "re");
     while (maps != NULL && !is_found && getline(&line, &capacity, maps) > 0)
         is_found = strstr(line, name) != NULL;

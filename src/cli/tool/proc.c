@@ -3,6 +3,7 @@
  * The command stands between the first '(' and the last ')', as it may have
  * both in it.  A process that is a zombie, is exiting, or has SIGKILL pending
  * counts as gone: it runs no more of its program. */
+#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,4 +133,26 @@ alqi_cli_proc_is_over(pid_t pid)
     name_end = strrchr(text, ')');
     return name_end == NULL || strncmp(name_end, ") Z", 3) == 0 ||
            strncmp(name_end, ") X", 3) == 0;
+}
+
+pid_t
+alqi_cli_proc_living(pid_t pid)
+{
+    struct dirent *entry;
+    pid_t found = pid, tid;
+    char path[64];
+    DIR *tasks;
+
+    if (!alqi_cli_proc_is_over(pid))
+        return pid;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    tasks = opendir(path);
+    while (tasks != NULL && found == pid && (entry = readdir(tasks)) != NULL) {
+        tid = (pid_t)atoi(entry->d_name);
+        if (tid > 0 && !alqi_cli_proc_is_over(tid))
+            found = tid;
+    }
+    if (tasks != NULL)
+        closedir(tasks);
+    return found;
 }

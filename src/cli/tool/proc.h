@@ -25,6 +25,11 @@ bool alqi_cli_proc_read(pid_t pid, struct alqi_cli_proc *out);
  * killed and stands before it ends is there. */
 bool alqi_cli_proc_is_over(pid_t pid);
 
+/* A thread of the process that has not ended: the first one may have, and then
+ * the process's memory is told of by the others alone.  Its own number, where
+ * none is to be seen. */
+pid_t alqi_cli_proc_living(pid_t pid);
+
 /* False: there is no process. */
 bool alqi_cli_proc_owner(pid_t pid, uid_t *uid);
 
