@@ -21,8 +21,8 @@ check(bool is_true)
 static void
 again(const struct alqi_request *r)
 {
-    static const char *const words[] = {"status", "start",    "stop",
-                                        "rate",   "snapshot", "mark"};
+    static const char *const words[] = {"status",   "start", "stop", "rate",
+                                        "snapshot", "mark",  "copy"};
     char line[ALQI_REQUEST_BYTES] = ALQI_REQUEST_GREETING, rate[40];
     struct alqi_request same;
     size_t n = strlen(line);

@@ -53,7 +53,8 @@ enum {
  *                      of the others
  *          ALQ_ENOMEM  no memory for the roots
  *          ALQ_EIO     the file was not written to its end; errno says why:
- *                      ECHILD if the copy was killed, or another wait took it
+ *                      ECHILD if the copy was killed, or another wait took it,
+ *                      ETIMEDOUT if it could write nothing for a minute
  *          With ALQ_SNAPSHOT_COLLECT also what alq_gc_full_major returns.
  *          Behind an error the file may have a part of the snapshot, which
  *          aliquot-heap(1) refuses.

@@ -35,7 +35,8 @@ client_deadline_ns(void)
     return alqi_plat_mono_ns_sigsafe() + (uint64_t)CLIENT_MS * 1000000;
 }
 
-/* Reads the request and carries it out.  False: the client has sent none. */
+/* Reads the request and carries it out.  False: the client has sent none, or
+ * has been served. */
 static bool
 request_serve(const struct alqi_control_server *s, int client, char *reply)
 {
@@ -49,8 +50,13 @@ request_serve(const struct alqi_control_server *s, int client, char *reply)
                                         client_deadline_ns()))
             return false;
         wrong = alqi_request_read(line, &request);
-        if (wrong == NULL)
+        if (wrong == NULL && request.command == ALQI_REQUEST_COPY &&
+            s->hooks->copy != NULL) {
+            if (s->hooks->copy(client, text))
+                return false;
+        } else if (wrong == NULL) {
             is_done = s->hooks->execute(&request, text);
+        }
     }
     alqi_request_answer(reply, is_done, wrong != NULL ? wrong : text);
     return true;

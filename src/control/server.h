@@ -28,6 +28,9 @@ struct alqi_control_hooks {
      * wire/request.h; false: text says why not. */
     bool (*execute)(const struct alqi_request *request,
                     char text[ALQI_CONTROL_TEXT_BYTES]);
+    /* Serves the client with a copy of the process (wire/copy.h); false: text
+     * says why not.  NULL: it is carried out as the others. */
+    bool (*copy)(int client, char text[ALQI_CONTROL_TEXT_BYTES]);
     /* The socket's name by the pattern of alqi_control_open; false: the name
      * is too long. */
     bool (*name)(const char *pattern, char name[ALQI_CONTROL_NAME_BYTES]);

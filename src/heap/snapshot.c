@@ -12,6 +12,10 @@
  * sanitizer is not copied, and one that may have no child cannot be: then the
  * file is written in the stop, and END says so.
  *
+ * .inv.copy_moves  A copy that gets nothing written for hung_ms does not hold
+ *   its caller longer: it is killed.  It counts what it has written in a page
+ *   that both have.
+ *
  * Keeps .inv.one_moment: All is read between `begin` of one stop and its end,
  *   or in memory copied there.
  * Keeps .inv.copy_bare, .inv.no_child: What runs in the copy is copy_run(). */
@@ -37,6 +41,7 @@ bytes_write(void *arg, const uint8_t *bytes, size_t n)
 
     s->error = s->is_copy ? alqi_plat_bare_write(s->fd, bytes, n)
                           : alqi_plat_write_sigsafe(s->fd, bytes, n);
+    atomic_fetch_add_explicit(s->n_written, 1, memory_order_relaxed);
     return s->error == 0;
 }
 
@@ -115,15 +120,39 @@ stop(struct alqi_heap_snapshot *s)
     while (!alqi_heap_stop_try(s->leader, &work));
 }
 
+unsigned alqi_heap_snapshot_hung_ms = 60000;
+
+/* .inv.copy_moves: true, once it is killed. */
+static bool
+copy_is_hung(const struct alqi_heap_snapshot *s)
+{
+    enum { LOOK_MS = 1000 };
+    uint64_t now_ns, moved_ns = alqi_plat_mono_ns_sigsafe();
+    uint32_t n_before = 0, n;
+
+    while (!alqi_plat_bare_wait_ms(s->copy_pid, LOOK_MS)) {
+        n = atomic_load_explicit(s->n_written, memory_order_relaxed);
+        now_ns = alqi_plat_mono_ns_sigsafe();
+        if (n != n_before)
+            moved_ns = now_ns;
+        n_before = n;
+        if (now_ns - moved_ns >= alqi_heap_snapshot_hung_ms * UINT64_C(1000000))
+            return alqi_plat_bare_kill(s->copy_pid);
+    }
+    return false;
+}
+
 /* The domain takes part in others' stops meanwhile, without its thread. */
 static void
 outcome_await(struct alqi_heap_snapshot *s)
 {
     struct alq_thread *thread = alqi_heap_thread_leave(s->leader);
 
+    bool is_hung = copy_is_hung(s);
+
     s->error = alqi_plat_bare_wait(s->copy_pid);
     if (s->error < 0)
-        s->error = ECHILD;
+        s->error = is_hung ? ETIMEDOUT : ECHILD;
     alqi_heap_thread_enter(thread);
 }
 
@@ -136,6 +165,8 @@ drop(struct alqi_heap_snapshot *s)
         s->roots = chunk->next;
         alqi_plat_pages_unmap(chunk, sizeof *chunk);
     }
+    if (s->n_written != NULL)
+        alqi_plat_bare_unmap((void *)s->n_written, sizeof *s->n_written);
     alqi_plat_pages_unmap(s, sizeof *s);
 }
 
@@ -153,6 +184,11 @@ alqi_heap_snapshot_take(struct alqi_domain *d, int fd, bool in_stop,
     s->more = more;
     s->fd = fd;
     s->in_stop = in_stop || IS_WATCHED;
+    s->n_written = alqi_plat_bare_map_shared(sizeof *s->n_written);
+    if (s->n_written == NULL) {
+        drop(s);
+        return ALQ_ENOMEM;
+    }
     alqi_dump_begin(&s->encoder, bytes_write, s);
     if (more->head != NULL)
         more->head(more->arg, &s->encoder);

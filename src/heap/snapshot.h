@@ -31,10 +31,14 @@ struct alqi_heap_snapshot_more {
 };
 
 /* Writes the file.  `in_stop`: without a copy of the process.  ALQ_ENOMEM, or
- * ALQ_EIO and *error, an errno; ECHILD: the copy did not end by itself.  Values
- * may move. */
+ * ALQ_EIO and *error, an errno; ECHILD: the copy did not end by itself;
+ * ETIMEDOUT: it got nothing written for hung_ms, and was killed.  Values may
+ * move. */
 enum alq_status
 alqi_heap_snapshot_take(struct alqi_domain *d, int fd, bool in_stop,
                         const struct alqi_heap_snapshot_more *more, int *error);
+
+/* A minute; tests have less. */
+extern unsigned alqi_heap_snapshot_hung_ms;
 
 #endif

@@ -47,12 +47,14 @@ struct alqi_heap_snapshot {
     struct alqi_domain *leader;
     const struct alqi_heap_snapshot_more *more;
     int fd;
-    bool in_stop;      /* no copy is wanted, or none could be made */
-    bool is_copy;      /* this is the copy's */
-    bool is_short;     /* of memory */
-    int error;         /* errno of the first write that failed; 0 */
-    long copy_pid;     /* 0: none */
-    uint64_t began_ns; /* when the stop was asked for */
+    bool in_stop;  /* no copy is wanted, or none could be made */
+    bool is_copy;  /* this is the copy's */
+    bool is_short; /* of memory */
+    int error;     /* errno of the first write that failed; 0 */
+    long copy_pid; /* 0: none */
+    /* writes, by the copy; in a page that it shares (.inv.copy_moves) */
+    _Atomic(uint32_t) *n_written;
+    uint64_t began_ns;                      /* when the stop was asked for */
     struct alqi_heap_snapshot_chunk *roots; /* the latest first */
     struct alqi_heap_snapshot_kinds kinds;
     struct alqi_dump_encoder encoder;

@@ -1,5 +1,6 @@
 /* bare.c -- see bare.h */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -15,14 +16,26 @@ enum {
     SIGNALS_BYTES = 8 /* the kernel's set */
 };
 
-void *
-alqi_plat_bare_map(size_t bytes)
+static void *
+map(size_t bytes, int flags)
 {
     const long arg[6] = {0, (long)bytes, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1};
+                         flags | MAP_ANONYMOUS, -1};
     long at = alqi_plat_call(SYS_mmap, arg);
 
     return at > 0 ? (void *)at : NULL;
+}
+
+void *
+alqi_plat_bare_map(size_t bytes)
+{
+    return map(bytes, MAP_PRIVATE);
+}
+
+void *
+alqi_plat_bare_map_shared(size_t bytes)
+{
+    return map(bytes, MAP_SHARED);
 }
 
 void
@@ -118,6 +131,30 @@ alqi_plat_bare_wait(long pid)
         ended = alqi_plat_call(SYS_wait4, wait);
     while (ended == -EINTR);
     return ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool
+alqi_plat_bare_wait_ms(long pid, long ms)
+{
+    const struct timespec most = {.tv_sec = ms / 1000,
+                                  .tv_nsec = ms % 1000 * 1000000};
+    struct pollfd p = {.events = POLLIN};
+    const long arg[6] = {(long)&p, 1, (long)&most, 0, SIGNALS_BYTES};
+    long fd = alqi_plat_bare_call3(SYS_pidfd_open, pid, 0, 0), n;
+
+    if (fd < 0)
+        return true;
+    p.fd = (int)fd;
+    n = alqi_plat_call(SYS_ppoll, arg);
+    alqi_plat_bare_call3(SYS_close, fd, 0, 0);
+    return n > 0;
+}
+
+bool
+alqi_plat_bare_kill(long pid)
+{
+    alqi_plat_bare_call3(SYS_kill, pid, SIGKILL, 0);
+    return true;
 }
 
 uint64_t

@@ -6,6 +6,7 @@
 #ifndef ALQI_PLAT_BARE_H
 #define ALQI_PLAT_BARE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,8 @@ alqi_plat_bare_call3(long number, long a, long b, long c)
 
 /* Zeroed private pages; NULL: no memory. */
 void *alqi_plat_bare_map(size_t bytes);
+/* The same, shared with copies of the process. */
+void *alqi_plat_bare_map_shared(size_t bytes);
 void alqi_plat_bare_unmap(void *pages, size_t bytes);
 
 /* 0, or an errno.  A signal that comes with it is the caller's to block. */
@@ -37,6 +40,12 @@ _Noreturn void alqi_plat_bare_exit(int status);
 /* Waits for the copy's end: its exit status; -1: it was killed, or another wait
  * has taken it. */
 int alqi_plat_bare_wait(long pid);
+/* Waits so long at most: whether it has ended.  True at once where the system
+ * cannot wait so. */
+bool alqi_plat_bare_wait_ms(long pid, long ms);
+
+/* Kills it; true. */
+bool alqi_plat_bare_kill(long pid);
 
 /* CLOCK_MONOTONIC. */
 uint64_t alqi_plat_bare_mono_ns(void);

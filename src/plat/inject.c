@@ -23,6 +23,7 @@
 #include <sys/uio.h>
 
 #include "base/base.h"
+#include "plat/interrupted.h"
 
 bool
 alqi_plat_memory_read(pid_t pid, uintptr_t from, void *to, size_t n_bytes)
@@ -228,27 +229,12 @@ has_signals(pid_t tid)
            ptrace(PTRACE_PEEKSIGINFO, tid, &shared, &info) != 0;
 }
 
-/* Waits that the kernel gives up for a stop as for a signal (signal(7)). */
-static bool
-is_never_resumed(unsigned long call)
-{
-    static const unsigned short calls[] = {
-        SYS_epoll_wait,   SYS_epoll_pwait,     SYS_epoll_pwait2,
-        SYS_semop,        SYS_rt_sigtimedwait, SYS_semtimedop,
-        SYS_io_getevents, SYS_io_pgetevents};
-
-    for (size_t i = 0; i < ALQI_COUNT_OF(calls); i++)
-        if (calls[i] == call)
-            return true;
-    return false;
-}
-
-/* Such a wait, and no signal is there. */
+/* A wait that comes back for a stop, and no signal is there. */
 static bool
 is_given_up(pid_t tid, const struct user_regs_struct *r)
 {
-    return -(long)r->rax == EINTR && is_never_resumed(r->orig_rax) &&
-           !has_signals(tid);
+    return -(long)r->rax == EINTR &&
+           alqi_plat_is_given_up_by_stop(r->orig_rax) && !has_signals(tid);
 }
 
 /* .inv.anew: where the kernel was about to make the system call again, or

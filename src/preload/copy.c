@@ -18,6 +18,7 @@
  * .pair.copied  alq_copy_make() and the copy: what they tell, then n_calls or
  *              is_listed -> the command, which reads their memory; and is_tied,
  *              which the command writes. */
+#include <errno.h>
 #include <linux/sched.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -100,6 +101,15 @@ list_map(struct list *list, size_t row_bytes)
     return true;
 }
 
+ALQI_NOINLINE void
+alqi_preload_copy_wipe(void)
+{
+    volatile char room[2048];
+
+    for (size_t i = 0; i < sizeof room; i++)
+        room[i] = 0;
+}
+
 /* .pair.copied */
 static void
 lists_make(void)
@@ -114,6 +124,7 @@ lists_make(void)
     alq_copy_told.n_owned = owned.n;
     if (list_map(&owned, sizeof *owned.ranges))
         owned_each(&owned);
+    alqi_preload_copy_wipe();
     alq_copy_told.blocks = (uintptr_t)blocks.start;
     alq_copy_told.owned = (uintptr_t)owned.start;
     atomic_store(&alq_copy_told.is_listed, 1);
@@ -122,9 +133,10 @@ lists_make(void)
 /* All signals are blocked, as in the thread that was given the call.
  * .pair.copied */
 static _Noreturn void
-copy_run(long reader)
+copy_run(void *arg)
 {
     const struct timespec untied = {.tv_sec = UNTIED_S};
+    long reader = *(const long *)arg;
 
     alqi_plat_bare_begin(-1); /* .inv.no_descriptors */
     alqi_plat_bare_call3(SYS_prctl, PR_SET_PTRACER,
@@ -138,19 +150,49 @@ copy_run(long reader)
 
 /* ---- the process --------------------------------------------------------- */
 
+/* What the process between is told, and tells. */
+struct between {
+    alqi_preload_copy_fn *run;
+    void *arg;
+    long pid; /* of the copy; or -errno */
+};
+
 /* On the stack and in the memory of the process, which waits. */
 static ALQI_NOINLINE _Noreturn void
-between_run(long reader)
+between_run(struct between *b)
 {
     const long none[6] = {0};
     long pid = alqi_plat_call(SYS_clone, none);
 
-    if (pid == 0)
-        copy_run(reader);
-    alq_copy_told.error = pid < 0 ? (int32_t)-pid : 0;
-    alq_copy_told.pid = pid < 0 ? 0 : (int32_t)pid;
+    if (pid == 0) {
+        b->run(b->arg);
+        alqi_plat_bare_exit(0);
+    }
+    b->pid = pid;
     for (;;)
         alqi_plat_bare_call3(SYS_exit, 0, 0, 0);
+}
+
+/* No signal tells the process of the end of the one between, and its waits pass
+ * it over: they do not say __WCLONE. */
+long
+alqi_preload_copy_clone(alqi_preload_copy_fn *run, void *arg)
+{
+    const long vfork[6] = {CLONE_VM | CLONE_VFORK};
+    struct between b = {.run = run, .arg = arg, .pid = -EAGAIN};
+    long pid;
+
+    __asm__ volatile("" : : "r"(&b) : "memory");
+    pid = alqi_plat_call(SYS_clone, vfork);
+    if (pid == 0)
+        between_run(&b);
+    if (pid > 0) {
+        const long wait[6] = {pid, 0, __WCLONE};
+
+        alqi_plat_call(SYS_wait4, wait);
+        pid = *(volatile long *)&b.pid;
+    }
+    return pid;
 }
 
 static long
@@ -163,26 +205,16 @@ number_read(const char *text)
     return number;
 }
 
-/* No signal tells the process of the end of the one between, and its waits pass
- * it over: they do not say __WCLONE. */
 ALQI_EXPORT void
 alq_copy_make(const char *reader)
 {
-    const long arg[6] = {CLONE_VM | CLONE_VFORK};
     long number = number_read(reader), pid;
 
     alq_copy_told.pid = 0;
     atomic_store(&alq_copy_told.is_tied, 0);
     atomic_store(&alq_copy_told.is_listed, 0);
-    pid = alqi_plat_call(SYS_clone, arg);
-    if (pid == 0)
-        between_run(number);
-    if (pid < 0) {
-        alq_copy_told.error = (int32_t)-pid;
-    } else {
-        const long wait[6] = {pid, 0, __WCLONE};
-
-        alqi_plat_call(SYS_wait4, wait);
-    }
+    pid = alqi_preload_copy_clone(copy_run, &number);
+    alq_copy_told.error = pid < 0 ? (int32_t)-pid : 0;
+    alq_copy_told.pid = pid < 0 ? 0 : (int32_t)pid;
     atomic_fetch_add(&alq_copy_told.n_calls, 1); /* .pair.copied */
 }

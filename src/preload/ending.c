@@ -5,7 +5,8 @@
  *
  * It is asked for by `aliquot record --leaks` (leaks=1).  LOOKED comes when the
  * command follows the process to its end (doc/design/leaks.md), or has looked
- * through it; other threads run on meanwhile.
+ * through it; other threads run on meanwhile.  A command that may not look into
+ * the process asks for a copy while it WAITS (copy_asked.c).
  *
  * .inv.own_end  A process waits once, whichever of these it calls first; a
  *               child that has no recording of its own yet, or shares the
@@ -19,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/copy.h"
 #include "preload/file.h"
 #include "preload/limit.h"
 #include "preload/preload.h"
@@ -53,6 +55,7 @@ alqi_preload_ending(void)
          atomic_load_explicit(&header->ending, memory_order_acquire) ==
          ALQI_RAW_ENDING_WAITS;
          n++) {
+        alqi_preload_copy_look();
         nanosleep(&round, NULL);
         if (n % ROUNDS_A_LOOK == 0 && !alqi_preload_recorder_is_there())
             return;

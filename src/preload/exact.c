@@ -22,6 +22,7 @@
 
 #include "memprof/filter.h"
 #include "plat/ticks.h"
+#include "preload/copy.h"
 #include "preload/exact.h"
 #include "preload/file.h"
 #include "preload/nodes.h"
@@ -200,6 +201,8 @@ put_between(struct alqi_preload_thread *thread, uint64_t ticks)
         return;
     now_ns = alqi_plat_mono_ns_sigsafe();
     alqi_exact_put_clock(&x->encoder, ticks, now_ns);
+    if (alqi_plat_confinement_sigsafe() == ALQI_PLAT_FREE)
+        alqi_preload_copy_look();
     rss_bytes = alqi_preload_poll_rss(now_ns);
     if (rss_bytes != 0)
         alqi_exact_put_control(&x->encoder, ALQI_EXACT_RSS, rss_bytes);

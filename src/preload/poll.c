@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/copy.h"
 #include "preload/file.h"
 #include "preload/stream.h"
 
@@ -148,6 +149,8 @@ alqi_preload_poll_slow(struct alqi_preload_thread *thread, uint64_t now_ns)
 {
     thread->poll_ns = now_ns + POLL_NS;
     attacher_look();
+    if (may_poll())
+        alqi_preload_copy_look();
     alqi_preload_stream_announce(thread, now_ns);
     rss_put(thread->stream, now_ns);
 }

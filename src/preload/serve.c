@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "preload/control.h"
+#include "preload/copy.h"
 #include "preload/file.h"
 #include "preload/preload.h"
 
@@ -40,6 +41,12 @@ execute(const struct alqi_request *r, char text[ALQI_CONTROL_TEXT_BYTES])
     default:
         return alqi_preload_control_status(text);
     }
+}
+
+static bool
+copy(int client, char text[ALQI_CONTROL_TEXT_BYTES])
+{
+    return alqi_preload_copy_send(client, text, ALQI_CONTROL_TEXT_BYTES);
 }
 
 /* The socket's name, by the configured pattern: a forked child expands it anew.
@@ -82,6 +89,7 @@ failed(void)
 
 static const struct alqi_control_hooks hooks = {
     .execute = execute,
+    .copy = copy,
     .name = socket_name,
     .look_ms = look_ms,
     .thread_create = alqi_preload_thread_create,

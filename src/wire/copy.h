@@ -45,4 +45,68 @@ struct alqi_copy_told {
     uint64_t n_owned;
 };
 
+/* ---- through a socket ------------------------------------------------------
+ *
+ * Where the command may not trace the process, the process makes the copy
+ * itself when it is asked to (preload/copy_send.c), and the copy sends what the
+ * command asks it for:
+ *
+ *   command: "aliquot/1 copy\n"
+ *   process: "aliquot/1 ok ...\n"   all of its other threads stand still
+ *   command: ALQI_COPY_TAKEN        it has taken what is to be of that moment
+ *   copy:    frames, the last of kind READY
+ *   command: a question             copy: so many bytes, and how many of the
+ *   ...                                   first are true
+ *
+ * The copy ends when the command closes its end.  Both are of one machine. */
+
+#define ALQI_COPY_TAKEN '.'
+
+enum alqi_copy_kind {
+    ALQI_COPY_HEAD,    /* struct alqi_copy_head                          */
+    ALQI_COPY_MAPS,    /* bytes of its /proc/self/maps                   */
+    ALQI_COPY_THREADS, /* struct alqi_copy_thread, each                  */
+    ALQI_COPY_BLOCKS,  /* struct alqi_copy_block, each                   */
+    ALQI_COPY_OWNED,   /* struct alqi_copy_range, each                   */
+    ALQI_COPY_READY,   /* nothing: it waits for questions                */
+    ALQI_COPY_KINDS
+};
+
+/* In front of a frame's bytes; a kind's bytes may come in several. */
+struct alqi_copy_frame {
+    uint32_t kind;
+    uint32_t n_bytes; /* at most ALQI_COPY_FRAME_BYTES */
+};
+
+enum { ALQI_COPY_FRAME_BYTES = 4096 };
+
+struct alqi_copy_head {
+    uint64_t still_ns;  /* so long the threads had stood when it was made */
+    int32_t pid;        /* as it knows itself                             */
+    uint32_t n_unknown; /* threads that did not come to stand             */
+};
+
+/* A thread that stood. */
+struct alqi_copy_thread {
+    uint64_t context; /* address of the ucontext_t that the system made for its
+                       * signal handler; 0: it is the one that copied */
+    uint64_t sp;      /* of the one that copied; else 0 */
+    uint64_t thread_pointer;
+    uint32_t tid; /* as the process knows it */
+    uint32_t pad;
+};
+
+enum alqi_copy_question_kind {
+    ALQI_COPY_READ,        /* n bytes of memory                             */
+    ALQI_COPY_PAGES,       /* n words of its table of pages, as /proc's     */
+    ALQI_COPY_SHARED_PAGES /* of the process's, for what it shares          */
+};
+
+struct alqi_copy_question {
+    uint64_t from; /* an address; of a table, a page's number */
+    uint64_t n;
+    uint32_t kind; /* enum alqi_copy_question_kind */
+    uint32_t pad;
+};
+
 #endif

@@ -145,6 +145,10 @@ enum alqi_raw_ending {
     ALQI_RAW_ENDING_LOOKED
 };
 
+/* Where a command listens that has asked for a copy of the process (copy_asked,
+ * wire/copy.h); by the header's pid and start_mono_ns. */
+#define ALQI_RAW_COPY_SOCKET "@aliquot.copy.%u.%llx"
+
 /* The header, as the writer maps it. */
 struct alqi_raw_header {
     char magic[8];
@@ -176,6 +180,9 @@ struct alqi_raw_header {
     _Atomic(uint32_t) ending; /* enum alqi_raw_ending */
     /* Marks that are not in the recording. */
     _Atomic(uint64_t) dropped_marks;
+    /* 1: a command asks for a copy; the process takes that back when it
+     * connects. */
+    _Atomic(uint32_t) copy_asked;
 };
 
 _Static_assert(sizeof(struct alqi_raw_header) <= ALQI_RAW_HEADER_BYTES,

@@ -13,6 +13,7 @@ static const char *const commands[] = {
     [ALQI_REQUEST_STATUS] = "status",     [ALQI_REQUEST_START] = "start",
     [ALQI_REQUEST_STOP] = "stop",         [ALQI_REQUEST_RATE] = "rate",
     [ALQI_REQUEST_SNAPSHOT] = "snapshot", [ALQI_REQUEST_MARK] = "mark",
+    [ALQI_REQUEST_COPY] = "copy",
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };

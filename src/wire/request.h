@@ -7,6 +7,7 @@
  *   aliquot/1 snapshot                   (as status; the file is up to date)
  *   aliquot/1 snapshot graph=1 out=P     (of a managed heap: wire/dump.h)
  *   aliquot/1 mark name=N                (a phase begins)
+ *   aliquot/1 copy                       (of the process: wire/copy.h)
  *
  * One line each; values are encoded as in wire/side.h.  An answer's keys are
  *
@@ -44,7 +45,8 @@ enum alqi_request_command {
     ALQI_REQUEST_STOP,
     ALQI_REQUEST_RATE,
     ALQI_REQUEST_SNAPSHOT,
-    ALQI_REQUEST_MARK
+    ALQI_REQUEST_MARK,
+    ALQI_REQUEST_COPY
 };
 
 struct alqi_request {

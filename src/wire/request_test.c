@@ -34,6 +34,7 @@ lines_are_read(void **state)
         {"aliquot/1 snapshot what=ever", ALQI_REQUEST_SNAPSHOT, 0, ""},
         {"aliquot/1 snapshot graph=1 out=/x", ALQI_REQUEST_SNAPSHOT, 0, "/x"},
         {"aliquot/1 mark name=a%20b", ALQI_REQUEST_MARK, 0, "a b"},
+        {"aliquot/1 copy", ALQI_REQUEST_COPY, 0, ""},
     };
     struct alqi_request r;
 

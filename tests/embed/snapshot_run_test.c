@@ -23,6 +23,7 @@
 #include <cmocka.h>
 
 #include "base/skip.h"
+#include "heap/snapshot.h" /* before the kit's variable d */
 #include "domains_kit.h"
 #include "snapshot_kit.h"
 
@@ -269,8 +270,10 @@ copy_kill(void *arg)
     return NULL;
 }
 
+/* So many blocks that they do not get into a pipe which nobody reads: the copy
+ * waits. */
 static void
-killed_is_an_error(void)
+ended_is_an_error(bool is_killed)
 {
     enum { KEPT = 16 }; /* blocks of more than a pipe and a buffer hold */
     ALQ_FRAME(d, f, kept[KEPT]);
@@ -280,10 +283,13 @@ killed_is_an_error(void)
     for (int i = 0; i < KEPT; i++)
         f.kept[i] = tree(d, 12);
     assert_int_equal(pipe(ends), 0);
-    assert_int_equal(pthread_create(&killer, NULL, copy_kill, NULL), 0);
+    if (is_killed)
+        assert_int_equal(pthread_create(&killer, NULL, copy_kill, NULL), 0);
     assert_int_equal(alq_heap_snapshot(d, ends[1], 0), ALQ_EIO);
-    assert_int_equal(errno, ECHILD);
-    assert_int_equal(pthread_join(killer, NULL), 0);
+    assert_int_equal(errno, is_killed ? ECHILD : ETIMEDOUT);
+    if (is_killed)
+        assert_int_equal(pthread_join(killer, NULL), 0);
+    assert_int_equal(copy_find(), 0);
     close(ends[0]);
     close(ends[1]);
     assert_int_equal(tree_size(f.kept[0]), 4095);
@@ -297,7 +303,20 @@ a_copy_that_is_killed_is_an_error(void **state)
     (void)state;
     if (!shot_copies())
         ALQI_SKIP("no copy is made in this build, or on this machine");
-    killed_is_an_error();
+    ended_is_an_error(true);
+}
+
+static void
+a_copy_that_hangs_is_ended(void **state)
+{
+    unsigned before = alqi_heap_snapshot_hung_ms;
+
+    (void)state;
+    if (!shot_copies())
+        ALQI_SKIP("no copy is made in this build, or on this machine");
+    alqi_heap_snapshot_hung_ms = 1;
+    ended_is_an_error(false);
+    alqi_heap_snapshot_hung_ms = before;
 }
 
 /* From here on this process can make no child as a copy is made. */
@@ -441,6 +460,7 @@ main(void)
         TEST(sampled_blocks_have_their_sites),
         TEST(a_file_that_cannot_be_written_is_an_error),
         TEST(a_copy_that_is_killed_is_an_error),
+        TEST(a_copy_that_hangs_is_ended),
         TEST(arguments_are_checked),
         TEST(the_program_has_no_child_and_no_handler_runs),
     };

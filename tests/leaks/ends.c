@@ -2,7 +2,8 @@
  *
  * ends HOW [THREADS]: it holds one block of 1000 bytes and loses one of 2000;
  * its library frees one of 3000 in a destructor (late.c), which only exit
- * runs. */
+ * runs.  HOW left: its first thread ends, and another one says "ready" and
+ * waits for standard input to end. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -60,6 +61,30 @@ children(void)
     wait(NULL);
 }
 
+/* The first thread has ended before the others, which wait for input. */
+static void *
+left_run(void *first)
+{
+    char byte;
+
+    pthread_join(*(pthread_t *)first, NULL);
+    puts("ready");
+    fflush(stdout);
+    while (read(0, &byte, 1) > 0)
+        continue;
+    exit(7);
+}
+
+static void
+leave(void)
+{
+    static pthread_t first, other;
+
+    first = pthread_self();
+    pthread_create(&other, NULL, left_run, &first);
+    pthread_exit(NULL);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -83,6 +108,8 @@ main(int argc, char **argv)
         _exit(7);
     if (strcmp(how, "quick") == 0)
         quick_exit(7);
+    if (strcmp(how, "left") == 0)
+        leave();
     if (strcmp(how, "signal") == 0)
         raise(SIGTERM);
     return 7;

@@ -16,6 +16,8 @@ SOURCE = os.path.join(os.path.dirname(__file__), "lsan_shapes.c")
 CLASSES = ["lost", "indirect", "possible", "held"]
 KINDS = {"Direct": "lost", "Indirect": "indirect"}
 FATAL = "fatal error"
+# What runs the command: by leaks/lsan_refused, what refuses it system calls.
+BEFORE = os.environ.get("BEFORE", "").split()
 
 # Blocks and bytes of `block` and `grow`, by shape and class.
 EXPECTED = {
@@ -141,7 +143,7 @@ class LsanTest(common.Case):
         for path in glob.glob(os.path.join(self.dir, "t.*")):
             os.remove(path)
         result = subprocess.run(
-            [common.BIN, "record", "-q", "--exact", "--follow", "--leaks",
+            [*BEFORE, common.BIN, "record", "-q", "--exact", "--follow", "--leaks",
              "-o", os.path.join(self.dir, "t.%p.ctf"), "--", SHAPES, shape,
              TLS], stdin=subprocess.DEVNULL, capture_output=True, text=True,
             env=common.ENV, timeout=common.PATIENCE_S)
@@ -154,7 +156,8 @@ class LsanTest(common.Case):
         report = json.loads(common.run(
             "report", "--json", "--top=0", "--leaks",
             *glob.glob(os.path.join(self.dir, "t.*.ctf"))).stdout)
-        self.assertEqual(report["unknown_sampled_blocks"], 0)
+        if not BEFORE: # else threads go on behind the copy
+            self.assertEqual(report["unknown_sampled_blocks"], 0)
         own = {}
         for c in CLASSES:
             sites = [s for s in report["sites"]
@@ -183,6 +186,8 @@ class LsanTest(common.Case):
 
     def test_same(self):
         path, why = self.built(SOURCE, "shapes")
+        if BEFORE:
+            path, why = None, "compared by leaks/lsan"
         if path is not None:
             probe = self.sanitized(path, "at_exit")
             if self.said(probe) == {}:

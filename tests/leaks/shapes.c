@@ -2,12 +2,14 @@
  *
  * Says "ready" and waits for its standard input to end; what each function
  * leaves is in leaks_test.py.  With a number, 2 to that power of different
- * stacks allocate first. */
+ * stacks allocate first.  With UNDUMPABLE in its environment no other process
+ * of its user may look into it. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
@@ -139,6 +141,8 @@ main(int argc, char **argv)
     pthread_t thread;
     char byte;
 
+    if (getenv("UNDUMPABLE") != NULL)
+        prctl(PR_SET_DUMPABLE, 0);
     stacks_make(argc > 1 ? atoi(argv[1]) : 0);
     hold_by_static();
     hold_by_symbol();

@@ -30,6 +30,7 @@
 #include "base/file_name.h"
 #include "cli/attach/library.h"
 #include "cli/attach/safe.h"
+#include "cli/attach/sent.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/proc.h"
 
@@ -405,9 +406,23 @@ alqi_cli_core_take(const char *verb, pid_t pid, bool (*still)(void *arg),
     return false;
 }
 
+/* One that does not answer; others end by themselves when the socket is closed.
+ * Its number may be another's by now. */
+static void
+sent_kill(const struct alqi_cli_core *core)
+{
+    struct alqi_cli_proc proc;
+
+    if (core->sent != NULL && !alqi_cli_sent_is_there(core->sent) &&
+        core->sent_pid > 0 && alqi_cli_proc_read(core->sent_pid, &proc) &&
+        strcmp(proc.command, "aliquot-copy") == 0)
+        kill(core->sent_pid, SIGKILL);
+}
+
 void
 alqi_cli_core_kill(struct alqi_cli_core *core)
 {
+    sent_kill(core);
     if (core->pid == 0)
         return;
     kill(core->pid, SIGKILL);
@@ -419,6 +434,7 @@ void
 alqi_cli_core_drop(struct alqi_cli_core *core)
 {
     alqi_cli_core_kill(core);
+    alqi_cli_sent_drop(core->sent);
     alqi_cli_attach_target_drop(&core->target);
     free(core->threads);
     free(core->blocks);
@@ -432,7 +448,21 @@ alqi_cli_core_read(const struct alqi_cli_core *core, uintptr_t from, void *to,
                    size_t n_bytes)
 {
     struct iovec local = {to, n_bytes}, remote = {(void *)from, n_bytes};
-    ssize_t n = process_vm_readv(core->pid, &local, 1, &remote, 1, 0);
+    ssize_t n;
 
+    if (core->sent != NULL)
+        return alqi_cli_sent_read(core->sent, from, to, n_bytes);
+    n = process_vm_readv(core->pid, &local, 1, &remote, 1, 0);
     return n > 0 ? (size_t)n : 0;
+}
+
+bool
+alqi_cli_core_is_there(const struct alqi_cli_core *core)
+{
+    struct alqi_cli_proc proc;
+
+    if (core->sent != NULL)
+        return alqi_cli_sent_is_there(core->sent);
+    return core->is_end ? !alqi_cli_proc_is_over(core->pid)
+                        : alqi_cli_proc_read(core->pid, &proc);
 }

@@ -54,35 +54,13 @@ is_known(const struct ending *e, pid_t tid)
     return false;
 }
 
-/* The thread has ended, or is a zombie.  A thread that was killed stands at its
- * end before that, too. */
-static bool
-is_dead(pid_t tid)
-{
-    char path[64], text[512] = "";
-    const char *name_end;
-    FILE *file;
-    size_t n;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)tid);
-    file = fopen(path, "re");
-    if (file == NULL)
-        return true;
-    n = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[n] = '\0';
-    name_end = strrchr(text, ')');
-    return name_end == NULL || strncmp(name_end, ") Z", 3) == 0 ||
-           strncmp(name_end, ") X", 3) == 0;
-}
-
 static void
 thread_add(struct ending *e, pid_t tid)
 {
     int error = is_known(e, tid) ? ESRCH : alqi_plat_thread_watch(tid);
 
     if (error != 0) {
-        e->is_refused |= error != ESRCH && !is_dead(tid);
+        e->is_refused |= error != ESRCH && !alqi_cli_proc_is_over(tid);
         return;
     }
     e->threads =
@@ -129,7 +107,7 @@ thread_look(struct ending *e, struct thread *t)
         e->has_executed = true;
         break;
     case ALQI_PLAT_THREAD_RUNS:
-        if (!is_dead(tid))
+        if (!alqi_cli_proc_is_over(tid))
             break;
         t->state = GONE;
         gone_wait(e->core, tid);
@@ -202,7 +180,7 @@ core_move(struct ending *e)
         if (e->threads[i].state == STANDS)
             core->threads[n++] = e->threads[i].stopped;
     core->n_threads = n;
-    core->pid = core->target.pid;
+    core->pid = core->threads[0].tid; /* the first one may have ended */
     core->is_end = true;
     return true;
 }

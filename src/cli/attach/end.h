@@ -10,6 +10,9 @@
 struct alqi_cli_end_watch {
     /* lets it go; its threads are watched */
     void (*go)(void *arg);
+    /* has it make a copy of itself, which comes through the connection; -1: it
+     * does not, and nothing was said */
+    int (*ask)(void *arg);
     /* another process waits: for this one, perhaps */
     bool (*is_wanted)(void *arg);
     void *arg;

@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -126,10 +128,10 @@ mapping_add(struct alqi_cli_attach_target *t, size_t *room, const char *line)
     return true;
 }
 
-bool
-alqi_cli_attach_target_map(struct alqi_cli_attach_target *t)
+/* Of the file, which is closed; NULL: there is none. */
+static bool
+map_read(struct alqi_cli_attach_target *t, FILE *file)
 {
-    FILE *file = proc_open(t->pid, "maps");
     char line[PATH_MAX + 128];
     size_t room = 0;
     bool ok = true;
@@ -141,6 +143,19 @@ alqi_cli_attach_target_map(struct alqi_cli_attach_target *t)
         ok = mapping_add(t, &room, line);
     fclose(file);
     return ok && t->n_mappings > 0;
+}
+
+bool
+alqi_cli_attach_target_map(struct alqi_cli_attach_target *t)
+{
+    return map_read(t, proc_open(alqi_cli_proc_living(t->pid), "maps"));
+}
+
+bool
+alqi_cli_attach_target_map_text(struct alqi_cli_attach_target *t, char *text,
+                                size_t n)
+{
+    return n > 0 && map_read(t, fmemopen(text, n, "r"));
 }
 
 void
@@ -275,6 +290,20 @@ state_check(const char *verb, const struct alqi_cli_attach_target *t)
     return true;
 }
 
+/* A filter of this command's own answers for each process alike: the calls here
+ * are of none that is traced, and of no memory. */
+static bool
+is_filtered(pid_t pid)
+{
+    struct iovec local = {NULL, 0}, remote = {NULL, 0};
+
+    errno = 0;
+    if (ptrace(PTRACE_DETACH, pid, NULL, NULL) != 0 && errno != ESRCH)
+        return true;
+    return process_vm_readv(pid, &local, 1, &remote, 1, 0) < 0 &&
+           errno != ESRCH;
+}
+
 /* The system asks the same of who opens the memory as of who attaches. */
 static bool
 rights_check(const char *verb, const struct alqi_cli_attach_target *t)
@@ -283,6 +312,11 @@ rights_check(const char *verb, const struct alqi_cli_attach_target *t)
     int fd, error;
     FILE *file;
 
+    if (is_filtered(t->pid))
+        return REFUSE("cannot be looked into: this command runs under a filter "
+                      "(seccomp) that forbids %s: run it outside of the "
+                      "container",
+                      "ptrace and process_vm_readv");
     snprintf(path, sizeof path, "/proc/%d/mem", (int)t->pid);
     fd = open(path, O_RDWR | O_CLOEXEC);
     error = errno;
@@ -405,4 +439,42 @@ alqi_cli_attach_target_look(const char *verb, pid_t pid,
         return true;
     alqi_cli_attach_target_drop(t);
     return false;
+}
+
+/* ---- where the command may not ------------------------------------------- */
+
+void
+alqi_cli_attach_target_name(struct alqi_cli_attach_target *t, pid_t pid)
+{
+    *t = (struct alqi_cli_attach_target){.pid = pid};
+    (void)status_read(t);
+    alqi_cli_attach_target_files(t);
+}
+
+bool
+alqi_cli_attach_target_is_refused(pid_t pid)
+{
+    struct alqi_cli_attach_target t = {.pid = pid};
+    char path[64];
+    int fd;
+
+    if (!status_read(&t))
+        return false;
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return !has_own_filter(&t) &&
+           (fd < 0 || t.tracer != 0 || t.has_shadow || is_filtered(pid));
+}
+
+bool
+alqi_cli_attach_target_has_map(pid_t pid)
+{
+    FILE *file = proc_open(alqi_cli_proc_living(pid), "maps");
+    bool has = file != NULL && fgetc(file) != EOF;
+
+    if (file != NULL)
+        fclose(file);
+    return has;
 }

@@ -49,6 +49,23 @@ void alqi_cli_attach_target_files(struct alqi_cli_attach_target *target);
 /* Reads the mappings anew; false: the process has gone. */
 bool alqi_cli_attach_target_map(struct alqi_cli_attach_target *target);
 
+/* The same of text in that form, as the process sees itself. */
+bool alqi_cli_attach_target_map_text(struct alqi_cli_attach_target *target,
+                                     char *text, size_t n_bytes);
+
+/* Whether the system does not let this command look into the process as it is,
+ * so that only the process itself can tell; nothing is said.  One that has a
+ * filter of its own is not to be asked: a call that it does not expect may end
+ * it. */
+bool alqi_cli_attach_target_is_refused(pid_t pid);
+
+/* Whether its mappings can be read. */
+bool alqi_cli_attach_target_has_map(pid_t pid);
+
+/* What there is of it for everybody, without mappings. */
+void alqi_cli_attach_target_name(struct alqi_cli_attach_target *target,
+                                 pid_t pid);
+
 /* The first mapping whose file has that name; NULL: none. */
 const struct alqi_cli_mapping *
 alqi_cli_attach_target_find(const struct alqi_cli_attach_target *target,

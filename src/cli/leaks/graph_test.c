@@ -76,10 +76,10 @@ make(struct random_graph *r)
     }
     r->first[g->n_blocks] = n_edges;
     for (uint32_t i = 0; i < g->n_roots; i++) {
-        r->roots[i] =
-            (struct alqi_cli_leak_root){.edge = edge_random(g->n_blocks),
-                                        .is_weak = alqi_base_test_below(4) == 0,
-                                        .is_passing = alqi_base_test_below(2) == 0};
+        r->roots[i] = (struct alqi_cli_leak_root){
+            .edge = edge_random(g->n_blocks),
+            .is_weak = alqi_base_test_below(4) == 0,
+            .is_passing = alqi_base_test_below(2) == 0};
         if (!r->roots[i].is_weak)
             edge_note(r, BLOCKS, r->roots[i].edge);
         if (!r->roots[i].is_weak && !r->roots[i].is_passing)

@@ -221,6 +221,10 @@ alqi_cli_leaks_json(struct alqi_cli_leaks_run *r)
 
     look_put(r, to);
     alqi_cli_json_count(to, "stopped_us", r->core.stopped_ns / 1000);
+    alqi_cli_json_set(
+        to, "copied_by",
+        json_string(r->core.sent != NULL ? "process" : "command"));
+    alqi_cli_json_count(to, "unknown_threads", r->core.n_unknown);
     alqi_cli_json_count(to, "scanned_bytes", r->scan.memory.n_words * 8);
     alqi_cli_json_count(to, "scan_us", r->scan_us);
     alqi_cli_json_count(to, "scan_cpu_us", r->scan_cpu_us);

@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 #include "cli/analysis/remarks.h"
+#include "cli/attach/asked.h"
+#include "cli/attach/core_sent.h"
 #include "cli/convert/convert.h"
 #include "cli/leaks/growth.h"
 #include "cli/live/control.h"
@@ -28,8 +30,14 @@
 #include "cli/tool/output.h"
 #include "cli/tool/proc.h"
 #include "cli/tool/text.h"
+#include "wire/side.h"
 
-enum { TOP_DEFAULT = 10, LOOKS_DEFAULT = 5, STEP_EVENTS = 1 << 20 };
+enum {
+    TOP_DEFAULT = 10,
+    LOOKS_DEFAULT = 5,
+    STEP_EVENTS = 1 << 20,
+    ASKED_MS = 10000 /* for the process to connect */
+};
 
 #define RUN struct alqi_cli_leaks_run
 
@@ -158,6 +166,26 @@ result_show(struct alqi_cli_leaks_run *r)
     alqi_cli_term_stop(&r->term);
 }
 
+/* What is read has gone in the middle: classes of it would be wrong. */
+static bool
+gone_refuse(const struct alqi_cli_leaks_run *r)
+{
+    return alqi_cli_core_is_there(&r->core) ||
+           alqi_cli_refuse("leaks: process %d: %s was ended, or does not "
+                           "answer, before all of it was read; try again",
+                           (int)r->pid, r->core.is_end ? "it" : "its copy");
+}
+
+static void
+found_show(struct alqi_cli_leaks_run *r)
+{
+    reaches_fill(r);
+    alqi_cli_leak_found_sum(&r->found, &r->scan);
+    alqi_cli_leak_holders_make(&r->holders, &r->found, &r->scan, r->places);
+    result_show(r);
+    alqi_cli_leak_holders_free(&r->holders);
+}
+
 /* Of the trace in fd, which is taken. */
 static int
 trace_look(struct alqi_cli_leaks_run *r, int fd)
@@ -181,12 +209,11 @@ trace_look(struct alqi_cli_leaks_run *r, int fd)
     alqi_cli_leak_scan_run(&r->scan, &r->core, r->path, r->is_whole);
     r->scan_us = alqi_cli_mono_us() - since_us;
     r->scan_cpu_us = (uint64_t)(clock() - since_cpu) * 1000000 / CLOCKS_PER_SEC;
-    reaches_fill(r);
-    alqi_cli_leak_found_sum(&r->found, &r->scan);
-    alqi_cli_leak_holders_make(&r->holders, &r->found, &r->scan, r->places);
-    result_show(r);
+    if (gone_refuse(r))
+        found_show(r);
+    else
+        rc = ALQI_CLI_FINDING;
     alqi_cli_leak_places_drop(r->places);
-    alqi_cli_leak_holders_free(&r->holders);
     alqi_cli_leak_found_free(&r->found);
     alqi_cli_input_drop(input);
     return rc;
@@ -225,6 +252,10 @@ recording_look(struct alqi_cli_leaks_run *r)
 static bool
 end_take(struct alqi_cli_leaks_run *r)
 {
+    if (r->watch != NULL && r->core.sent != NULL) {
+        r->watch->go(r->watch->arg); /* the copy has all that can be seen */
+        return true;
+    }
     if (r->watch == NULL || !alqi_cli_end_reach(&r->core, r->watch))
         return true;
     alqi_cli_recording_drop(r->recording);
@@ -232,16 +263,80 @@ end_take(struct alqi_cli_leaks_run *r)
     return still(r);
 }
 
+/* ---- the process --------------------------------------------------------- */
+
+/* The recording's path: as the system says, or, where this command may not know
+ * what is mapped, the process.  -1, or the exit status. */
+static int
+recording_find(struct alqi_cli_leaks_run *r)
+{
+    const struct alqi_cli_control_target target = {
+        .verb = "leaks", .pid = r->pid, .has_other_way = true};
+    char reply[ALQI_CLI_REPLY_BYTES], file[PATH_MAX];
+
+    if (!r->is_refused || alqi_cli_attach_target_has_map(r->pid) ||
+        alqi_cli_ask(&target, "status", reply) >= 0 ||
+        !alqi_side_get(reply, "file", file, sizeof file) || file[0] == '\0')
+        return alqi_cli_recorded("leaks", r->pid, r->path, sizeof r->path);
+    alqi_cli_path_here(r->pid, file, r->path, sizeof r->path);
+    return -1;
+}
+
+/* The connection through which the process sends a copy of itself; -1: it does
+ * not; *rc: -1, or the exit status where that has been said. */
+static int
+copy_ask(struct alqi_cli_leaks_run *r, int *rc)
+{
+    const struct alqi_cli_control_target target = {.verb = "leaks",
+                                                   .pid = r->pid};
+    int fd = -1;
+
+    *rc = -1;
+    if (r->watch != NULL)
+        return r->watch->ask(r->watch->arg);
+    *rc = alqi_cli_connect(&target, "copy", &fd);
+    if (*rc == -1)
+        return fd;
+    if (*rc >= 0)
+        return -1;
+    *rc = -1;
+    return alqi_cli_asked_connect_path(r->path, r->pid, ASKED_MS);
+}
+
+/* From outside, where that may be; else by the process itself. */
+static bool
+core_take(struct alqi_cli_leaks_run *r)
+{
+    int fd, rc;
+
+    if (!r->is_refused)
+        return alqi_cli_core_take("leaks", r->pid, still, r, &r->core);
+    fd = copy_ask(r, &rc);
+    if (fd >= 0)
+        return alqi_cli_core_take_sent("leaks", r->pid, fd, still, r, &r->core);
+    if (rc >= 0 || alqi_cli_core_take("leaks", r->pid, still, r, &r->core))
+        return rc < 0;
+    if (r->watch == NULL)
+        alqi_cli_say("leaks: process %d was asked to make a copy of itself, "
+                     "and did not answer within %d s: it allocates nothing, "
+                     "perhaps; one that 'aliquot record --control' starts "
+                     "answers at any time",
+                     (int)r->pid, ASKED_MS / 1000);
+    return false;
+}
+
 /* One look at the process. */
 static int
 look(struct alqi_cli_leaks_run *r)
 {
-    int rc = alqi_cli_recorded("leaks", r->pid, r->path, sizeof r->path);
+    int rc;
 
+    r->is_refused = alqi_cli_attach_target_is_refused(r->pid);
+    rc = recording_find(r);
     if (rc >= 0)
         return rc;
     rc = ALQI_CLI_FINDING;
-    if (alqi_cli_core_take("leaks", r->pid, still, r, &r->core)) {
+    if (core_take(r)) {
         if (end_take(r))
             rc = recording_look(r);
         alqi_cli_leak_scan_free(&r->scan);

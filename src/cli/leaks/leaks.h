@@ -17,6 +17,7 @@ struct alqi_cli_leaks_run {
     pid_t pid;
     bool is_json;
     bool has_no_pager;
+    bool is_refused;  /* the system does not let this command look into it */
     uint64_t top;     /* rows of each class; 0: all */
     double growth_us; /* from the first look to the last; 0: there is one */
     uint64_t n_looks;

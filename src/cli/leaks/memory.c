@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/attach/sent.h"
 #include "cli/tool/cli.h"
 #include "plat/plat.h"
 
@@ -36,10 +37,12 @@ void
 alqi_cli_leak_memory_open(struct alqi_cli_leak_memory *m,
                           const struct alqi_cli_core *core)
 {
+    bool is_sent = core->sent != NULL;
+
     *m = (struct alqi_cli_leak_memory){
         .core = core,
-        .pages = pages_open(core->pid),
-        .shared_pages = pages_open(core->target.pid),
+        .pages = is_sent ? -1 : pages_open(core->pid),
+        .shared_pages = is_sent ? -1 : pages_open(core->target.pid),
         .buffer = alqi_cli_realloc(NULL, 1, PIECE_BYTES),
     };
 }
@@ -109,27 +112,44 @@ pages_read(struct alqi_cli_leak_memory *m, uint64_t from, uint64_t to,
     }
 }
 
+/* So many entries of the table; 0: there is none. */
+static size_t
+table_read(const struct alqi_cli_leak_memory *m, bool is_shared, uint64_t first,
+           uint64_t table[PAGES_AT_ONCE], size_t n)
+{
+    int fd = is_shared ? m->shared_pages : m->pages;
+    ssize_t n_bytes;
+
+    if (m->core->sent != NULL)
+        return alqi_cli_sent_pages(m->core->sent, is_shared, first, table, n);
+    if (fd < 0)
+        return 0;
+    n_bytes =
+        pread(fd, table, n * sizeof *table, (off_t)(first * sizeof *table));
+    return n_bytes > 0 ? (size_t)n_bytes / sizeof *table : 0;
+}
+
 void
 alqi_cli_leak_memory_each(struct alqi_cli_leak_memory *m, uint64_t from,
                           uint64_t to, bool is_shared,
                           alqi_cli_leak_words_fn *words, void *arg)
 {
     uint64_t page = alqi_plat_page_bytes_sigsafe();
-    int fd = is_shared ? m->shared_pages : m->pages;
     uint64_t table[PAGES_AT_ONCE];
 
     from = (from + 7) & ~UINT64_C(7);
     to &= ~UINT64_C(7);
-    while (fd >= 0 && to > from && to - from >= LOOK_BYTES) {
-        uint64_t first = from / page, stop;
-        ssize_t n = pread(fd, table, sizeof table, (off_t)(first * 8));
+    while (to > from && to - from >= LOOK_BYTES) {
+        uint64_t first = from / page, stop, left = (to - 1) / page + 1 - first;
+        size_t n = table_read(m, is_shared, first, table,
+                              left < PAGES_AT_ONCE ? left : PAGES_AT_ONCE);
 
-        if (n < 8)
+        if (n == 0)
             break;
-        stop = (first + (uint64_t)n / 8) * page;
+        stop = (first + n) * page;
         if (stop > to)
             stop = to;
-        pages_read(m, from, stop, table, (size_t)n / 8, words, arg);
+        pages_read(m, from, stop, table, n, words, arg);
         from = stop;
     }
     if (to > from)

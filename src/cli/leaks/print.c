@@ -279,6 +279,12 @@ limits_say(const struct alqi_cli_leaks_run *r)
                 "%s blocks that are not recorded were found by glibc's own "
                 "words, and ways lead through them\n",
                 alqi_cli_text_count((double)s->heap.n_found).text);
+    if (r->core.n_unknown > 0)
+        fprintf(out,
+                "%u threads did not come to stand still: held may be too many, "
+                "for all of their stacks counts, and what their registers "
+                "alone hold looks lost\n",
+                r->core.n_unknown);
     if (s->memory.unread_bytes > 0)
         fprintf(out,
                 "%s of memory could not be read: what it holds looks "
@@ -294,7 +300,8 @@ alqi_cli_leaks_print(struct alqi_cli_leaks_run *r)
 {
     char when[80];
 
-    snprintf(when, sizeof when, "copied in %.1f ms",
+    snprintf(when, sizeof when, "copied%s in %.1f ms",
+             r->core.sent != NULL ? " by itself" : "",
              (double)r->core.stopped_ns / 1e6);
     if (r->core.is_end)
         strcpy(when, "at its end");

@@ -214,27 +214,39 @@ exchange(int fd, const char *request, int answer_ms, char *reply)
     return false;
 }
 
+/* -1 with a connection, -2 to try again, or the exit status. */
+static int
+connection_open(const struct alqi_cli_control_target *t, int *fd)
+{
+    struct sockaddr_un address;
+    int rc = -2;
+    socklen_t n = 0;
+
+    *fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (*fd < 0)
+        return rc;
+    if (!address_make(t, &address, &n))
+        rc = ALQI_CLI_USAGE;
+    else if (connect(*fd, (void *)&address, n) == 0)
+        rc = peer_check(t, *fd) ? -1 : ALQI_CLI_FINDING;
+    if (rc != -1)
+        close(*fd);
+    return rc;
+}
+
 /* -1 with a reply, -2 to try again, or the exit status. */
 static int
 attempt(const struct alqi_cli_control_target *t, const char *request,
         char *reply)
 {
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_un address;
-    int rc = -2;
-    socklen_t n = 0;
+    int fd, rc = connection_open(t, &fd);
 
-    if (fd >= 0 && !address_make(t, &address, &n))
-        rc = ALQI_CLI_USAGE;
-    else if (fd >= 0 && connect(fd, (void *)&address, n) == 0) {
-        if (!peer_check(t, fd))
-            rc = ALQI_CLI_FINDING;
-        else if (exchange(fd, request,
-                          t->answer_ms > 0 ? t->answer_ms : ANSWER_MS, reply))
-            rc = -1;
-    }
-    if (fd >= 0)
-        close(fd);
+    if (rc != -1)
+        return rc;
+    if (!exchange(fd, request, t->answer_ms > 0 ? t->answer_ms : ANSWER_MS,
+                  reply))
+        rc = -2;
+    close(fd);
     return rc;
 }
 
@@ -283,4 +295,23 @@ alqi_cli_ask(const struct alqi_cli_control_target *t, const char *request,
                  "it answers what this command does not "
                  "understand");
     return alqi_cli_finding("%s: %s", t->verb, text);
+}
+
+int
+alqi_cli_connect(const struct alqi_cli_control_target *t, const char *request,
+                 int *fd)
+{
+    int rc = target_check(t);
+
+    if (rc >= 0)
+        return rc;
+    signal(SIGPIPE, SIG_IGN);
+    rc = connection_open(t, fd);
+    for (int i = 1; i < TRIES && rc == -2; i++) {
+        usleep(RETRY_US);
+        rc = connection_open(t, fd);
+    }
+    if (rc == -1)
+        dprintf(*fd, GREETING "%s\n", request);
+    return rc == -2 ? ALQI_CLI_SILENT : rc;
 }

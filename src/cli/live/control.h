@@ -49,6 +49,11 @@ bool alqi_cli_pid_take(void *pid, const char *verb, const char *value);
 int alqi_cli_ask(const struct alqi_cli_control_target *target,
                  const char *request, char reply[ALQI_CLI_REPLY_BYTES]);
 
+/* Sends it, and leaves the answer to be read from fd, which is the caller's to
+ * close.  -1, SILENT, or the exit status; the reason is said. */
+int alqi_cli_connect(const struct alqi_cli_control_target *target,
+                     const char *request, int *fd);
+
 /* The same of a command with what it may be given: rate 0 and output NULL are
  * not.  output is a path as the user means it; of `mark` a name.  "graph" is a
  * snapshot of the heap's blocks. */

@@ -16,6 +16,7 @@
 #include "cli/tool/cli.h"
 #include "cli/tool/proc.h"
 #include "cli/live/recorded.h"
+#include "cli/tool/proc.h"
 #include "wire/raw.h"
 
 /* What /proc/PID/maps told. */
@@ -114,7 +115,8 @@ alqi_cli_recorded(const char *verb, pid_t pid, char *path, size_t n)
     bool is_found = false;
     FILE *maps;
 
-    snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
+    snprintf(name, sizeof name, "/proc/%d/maps",
+             (int)alqi_cli_proc_living(pid));
     maps = fopen(name, "re");
     if (maps == NULL && errno == ENOENT)
         return alqi_cli_finding("%s: there is no process %d", verb, (int)pid);

@@ -17,9 +17,12 @@
 #include <unistd.h>
 
 #include "base/file_name.h"
+#include "cli/attach/asked.h"
 #include "cli/attach/end.h"
 #include "cli/record/writer.h"
 #include "cli/tool/cli.h"
+
+enum { ASKED_MS = 5000 }; /* for the process to connect */
 
 /* Where it goes: the file, made anew for each process, or standard error. */
 static int
@@ -72,6 +75,7 @@ leaks_say(const struct alqi_cli_record_run *run, uint32_t pid,
 struct going {
     const struct alqi_cli_record_run *run;
     struct alqi_raw_header *header;
+    pid_t pid; /* as it is known here */
 };
 
 static void
@@ -80,6 +84,15 @@ process_go(void *arg)
     struct going *g = arg;
 
     atomic_store(&g->header->ending, ALQI_RAW_ENDING_LOOKED);
+}
+
+/* A copy of the process that it makes itself. */
+static int
+process_ask(void *arg)
+{
+    struct going *g = arg;
+
+    return alqi_cli_asked_connect(g->header, g->pid, ASKED_MS);
 }
 
 /* Another one says that it waits. */
@@ -98,8 +111,9 @@ process_look(struct alqi_cli_record_run *run, struct alqi_raw_header *h,
              const char *path)
 {
     pid_t pid = alqi_cli_record_writer(h, path);
-    struct going going = {run, h};
-    const struct alqi_cli_end_watch watch = {process_go, is_wanted, &going};
+    struct going going = {run, h, pid};
+    const struct alqi_cli_end_watch watch = {process_go, process_ask, is_wanted,
+                                             &going};
     struct alqi_cli_reaches *found;
 
     run->reaches = alqi_cli_realloc(run->reaches, run->n_reaches + 1,

@@ -39,7 +39,7 @@ has_text(pid_t pid, const char *file, int end, const char *text)
 static bool
 has_mapped(pid_t pid, const char *name)
 {
-    return has_text(pid, "maps", '\n', name);
+    return has_text(alqi_cli_proc_living(pid), "maps", '\n', name);
 }
 
 pid_t

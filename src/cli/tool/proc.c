@@ -130,12 +130,15 @@ alqi_cli_proc_inner_pid(pid_t pid)
     return inner;
 }
 
+/* Its first thread may have ended. */
 static bool
 is_process(pid_t pid, pid_t inner_pid, uint64_t start_ticks)
 {
     struct alqi_cli_proc proc;
 
-    return alqi_cli_proc_read(pid, &proc) && proc.start_ticks == start_ticks &&
+    return (alqi_cli_proc_read(pid, &proc) ||
+            !alqi_cli_proc_is_over(alqi_cli_proc_living(pid))) &&
+           proc.start_ticks == start_ticks &&
            alqi_cli_proc_inner_pid(pid) == inner_pid;
 }
 
@@ -173,4 +176,39 @@ alqi_cli_proc_owner(pid_t pid, uid_t *uid)
         return false;
     *uid = st.st_uid;
     return true;
+}
+
+bool
+alqi_cli_proc_is_over(pid_t pid)
+{
+    const char *name_end;
+    char text[1024];
+
+    if (!stat_read(pid, text, sizeof text))
+        return true;
+    name_end = strrchr(text, ')');
+    return name_end == NULL || strncmp(name_end, ") Z", 3) == 0 ||
+           strncmp(name_end, ") X", 3) == 0;
+}
+
+pid_t
+alqi_cli_proc_living(pid_t pid)
+{
+    struct dirent *entry;
+    pid_t found = pid, tid;
+    char path[64];
+    DIR *tasks;
+
+    if (!alqi_cli_proc_is_over(pid))
+        return pid;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    tasks = opendir(path);
+    while (tasks != NULL && found == pid && (entry = readdir(tasks)) != NULL) {
+        tid = (pid_t)atoi(entry->d_name);
+        if (tid > 0 && !alqi_cli_proc_is_over(tid))
+            found = tid;
+    }
+    if (tasks != NULL)
+        closedir(tasks);
+    return found;
 }

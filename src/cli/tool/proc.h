@@ -28,6 +28,15 @@ pid_t alqi_cli_proc_inner_pid(pid_t pid);
  * started then; 0: none runs. */
 pid_t alqi_cli_proc_here(pid_t inner_pid, uint64_t start_ticks);
 
+/* A process, or a thread, is no more, or only its number is.  One that has been
+ * killed and stands before it ends is there. */
+bool alqi_cli_proc_is_over(pid_t pid);
+
+/* A thread of the process that has not ended: the first one may have, and then
+ * the process's memory is told of by the others alone.  Its own number, where
+ * none is to be seen. */
+pid_t alqi_cli_proc_living(pid_t pid);
+
 /* False: there is no process. */
 bool alqi_cli_proc_owner(pid_t pid, uid_t *uid);
 

@@ -647,6 +647,10 @@ execute(const struct alqi_request *r, char *said)
     case ALQI_REQUEST_MARK:
         is_so = mark(r->out, said);
         break;
+    case ALQI_REQUEST_COPY:
+        snprintf(said, NOTE_BYTES,
+                 "of a managed heap there is no copy, but a snapshot");
+        return false;
     case ALQI_REQUEST_STATUS:
         /* The counters that the next status reports. */
         alqi_heap_handshake_request_all_sigsafe();
