@@ -1,7 +1,7 @@
 /* build.mjs -- dist/ of src/: the same bytes wherever it runs.
  *
- * What is bundled keeps its licence: the texts stand at the head of app.js and
- * app.css, which both `aliquot view` and exported pages carry. */
+ * What is bundled keeps its licence: the texts stand at the head of app.js,
+ * which both `aliquot view` and exported pages carry. */
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -17,6 +17,24 @@ function licence(name) {
 
 const notice = "/*! Aliquot's viewer; within it:\n\n" +
     bundled.map(licence).join("\n\n") + "\n*/";
+/* The two files go together wherever they go. */
+const styleNotice = "/*! Aliquot's viewer; uPlot's style is within it: its " +
+    "licence stands at the head of app.js */";
+
+/* uPlot's kinds of lines stand in one object, so that none would be left out;
+ * the page draws steps. */
+const unused = /^\s*\(paths\.(bars|spline) +=.*\n/gm;
+const stepsAlone = {
+    name: "steps-alone",
+    setup({ onLoad }) {
+        onLoad({ filter: /uPlot\.esm\.js$/ }, ({ path }) => {
+            const text = readFileSync(path, "utf8");
+            if (text.match(unused)?.length !== 2)
+                throw new Error("uPlot's lines stand elsewhere now: build.mjs");
+            return { contents: text.replace(unused, ""), loader: "js" };
+        });
+    },
+};
 
 await build({
     entryPoints: { app: "src/main.tsx" },
@@ -29,7 +47,8 @@ await build({
     jsx: "automatic",
     jsxImportSource: "preact",
     legalComments: "none",
-    banner: { js: notice, css: notice },
+    banner: { js: notice, css: styleNotice },
+    plugins: [stepsAlone],
     logLevel: "warning",
 });
 writeFileSync("dist/index.html", readFileSync("src/index.html"));

@@ -228,15 +228,16 @@ sites_are_right(const struct model_filter *f, bool by_line)
     json_decref(answer);
 }
 
-/* The member `reach` of an answer or a row: what has nothing is not there. */
+/* The member `reach` of an answer, or of a row: what has nothing is not
+ * there. */
 static void
-reach_sums_are(const json_t *of, const struct model_sum *sums)
+reach_sums_are(const json_t *of, const struct model_sum *sums, bool is_row)
 {
     const json_t *reach = json_object_get(of, "reach");
     size_t n = 0;
 
     for (int c = 0; c < ALQI_VIEW_REACHES; c++)
-        if (sums[c].blocks > 0) {
+        if (!is_row || sums[c].blocks > 0) {
             sum_is(json_object_get(
                        reach, alqi_view_reach_name((enum alqi_view_reach)c)),
                    &sums[c], "class");
@@ -279,7 +280,7 @@ reach_is_right(const struct model_filter *f)
             model_add(&all, b, &model, f);
         }
     }
-    reach_sums_are(answer, total);
+    reach_sums_are(answer, total, false);
     sum_is(json_object_get(answer, "total"), &all, "reach");
     json_array_foreach(json_object_get(answer, "rows"), i, row)
     {
@@ -287,7 +288,8 @@ reach_is_right(const struct model_filter *f)
         double held;
 
         reach_sums_are(
-            row, sites[id][json_is_true(json_object_get(row, "is_mapping"))]);
+            row, sites[id][json_is_true(json_object_get(row, "is_mapping"))],
+            true);
         held = reach_bytes(row, "held");
         assert_true(held <= last);
         last = held;

@@ -55,10 +55,15 @@ block_sum(struct reached *r, const struct alqi_view_index *x,
 /* The sums of sites, and of all, from those of classes; sites with nothing
  * go. */
 static void
-sums_join(struct reached *r)
+sums_join(struct reached *r, const struct alqi_view_index *x)
 {
     uint32_t n = 0;
 
+    /* What a class without a block may have, too. */
+    for (int c = 0; c < ALQI_VIEW_REACHES; c++) {
+        r->by[c].most_bytes = x->most_bytes;
+        r->by[c].most_objects = x->most_objects;
+    }
     for (uint32_t i = 0; i < r->n; i++) {
         struct row *row = &r->rows[i];
 
@@ -93,7 +98,7 @@ rows_make(struct reached *r, const struct alqi_view_index *x,
             block_sum(r, x, scan, block, sites->row_of_stack);
     free(block);
     if (is_made)
-        sums_join(r);
+        sums_join(r, x);
     return is_made;
 }
 
@@ -135,14 +140,15 @@ by_order(const void *left, const void *right, void *arg)
 
 /* ---- the answer ---------------------------------------------------------- */
 
-/* Writes a member for each class that has a block. */
+/* Writes a member for each class, or for each that has a block. */
 static void
-put_classes(struct alqi_view_json *out, const struct alqi_view_sum *by)
+put_classes(struct alqi_view_json *out, const struct alqi_view_sum *by,
+            bool is_all)
 {
     alqi_view_json_key(out, "reach");
     alqi_view_json_open(out, '{');
     for (int c = 0; c < ALQI_VIEW_REACHES; c++)
-        if (by[c].objects > 0)
+        if (is_all || by[c].objects > 0)
             alqi_view_put_sum(
                 out, alqi_view_reach_name((enum alqi_view_reach)c), &by[c]);
     alqi_view_json_close(out, '}');
@@ -167,7 +173,7 @@ put_rows(struct alqi_view_ask *ask, const struct reached *r,
             alqi_view_search_takes(&q->search, ask->x, row->site.function)) {
             alqi_view_json_open(ask->out, '{');
             alqi_view_put_site(ask->out, &row->site, q->shape, used);
-            put_classes(ask->out, row->by);
+            put_classes(ask->out, row->by, false);
             alqi_view_json_close(ask->out, '}');
             n_put++;
         } else {
@@ -188,7 +194,7 @@ put_all(struct alqi_view_ask *ask, struct reached *r,
     r->order.by = ask->filter.by;
     alqi_view_sort(r->rows, r->n, sizeof *r->rows, by_order, &r->order);
     alqi_view_put_sum(ask->out, "total", &r->total);
-    put_classes(ask->out, r->by);
+    put_classes(ask->out, r->by, true);
     put_rows(ask, r, used, q);
     alqi_view_used_put(used, ask->out);
 }
