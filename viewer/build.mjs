@@ -36,8 +36,18 @@ const stepsAlone = {
     },
 };
 
-await build({
-    entryPoints: { app: "src/main.tsx" },
+/* heap.js takes what it imports from app.js (src/shared.ts). */
+const fromApp = {
+    name: "from-app",
+    setup({ onLoad, onResolve }) {
+        onResolve({ filter: /^\.\/shared$|^preact\// }, () =>
+            ({ path: "app", namespace: "app" }));
+        onLoad({ filter: /./, namespace: "app" }, () =>
+            ({ contents: "module.exports = globalThis.aliquot", loader: "js" }));
+    },
+};
+
+const common = {
     outdir: "dist",
     bundle: true,
     minify: true,
@@ -47,10 +57,13 @@ await build({
     jsx: "automatic",
     jsxImportSource: "preact",
     legalComments: "none",
-    banner: { js: notice, css: styleNotice },
-    plugins: [stepsAlone],
     logLevel: "warning",
-});
+};
+await build({ ...common, entryPoints: { app: "src/main.tsx" },
+              banner: { js: notice, css: styleNotice }, plugins: [stepsAlone] });
+await build({ ...common, entryPoints: { heap: "src/heap.tsx" },
+              banner: { js: "/*! Aliquot's viewer: heap snapshots */" },
+              plugins: [fromApp] });
 writeFileSync("dist/index.html", readFileSync("src/index.html"));
 
 /* For pages in one file: what must not stand in them, and their policy. */

@@ -155,7 +155,7 @@ alqi_cli_heap_histogram(struct alqi_cli_heap_run *r)
     }
     to = alqi_cli_heap_head_json(r);
     alqi_cli_json_set(to, "kinds", kinds_json(r));
-    alqi_cli_heap_json_end(to);
+    alqi_cli_heap_json_end(r, to);
 }
 
 static void
@@ -166,9 +166,11 @@ page_json(struct alqi_cli_heap_run *r, const struct alqi_cli_heap_facts *facts,
     json_t *to = alqi_cli_heap_head_json(r);
 
     alqi_cli_json_set(to, "holders", rows_json(r, facts, holders));
+    alqi_cli_json_count(to, "holders_left_out", holders->n_left_out);
     alqi_cli_json_set(to, "biggest", rows_json(r, facts, blocks));
+    alqi_cli_json_count(to, "biggest_left_out", blocks->n_left_out);
     alqi_cli_json_set(to, "kinds", kinds_json(r));
-    alqi_cli_heap_json_end(to);
+    alqi_cli_heap_json_end(r, to);
 }
 
 void

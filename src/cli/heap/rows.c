@@ -30,6 +30,10 @@ alqi_cli_heap_rows_offer(struct alqi_cli_heap_rows *rows,
 {
     uint32_t at = rows->n;
 
+    if (row->words < rows->least_words) {
+        rows->n_left_out++;
+        return;
+    }
     if (rows->n == rows->most) {
         rows->n_left_out++;
         if (rows->n == 0 || !is_before(row, &rows->rows[rows->n - 1]))

@@ -18,6 +18,7 @@ struct alqi_cli_heap_row {
 struct alqi_cli_heap_rows {
     struct alqi_cli_heap_row *rows; /* the most words first; owned */
     uint32_t n, most;               /* at most so many are kept */
+    uint64_t least_words;           /* none with less is */
     uint64_t n_left_out;
 };
 
