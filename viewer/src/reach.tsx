@@ -48,6 +48,8 @@ function Classes(props: { answer: ReachAnswer; params: Params;
                     exact={exact} />
             </tr>)}</tbody>
         </table>
+        <p class="under dim">Which pointers lead to them a trace does not have:
+            what record --leaks wrote at the end says it.</p>
     </Region>;
 }
 
