@@ -2,7 +2,8 @@
  *                                               [doc/design/heap-snapshot]
  *
  * Level by level: one look over all nodes, and one walk over the leaves, finds
- * the biggest of each level's parents. */
+ * the biggest of each level's parents.  Where no number of them is asked for
+ * but a least size, one look finds all levels. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +87,39 @@ level_expand(struct tree *t)
     t->n_level = n_next;
     if (n_next > 0)
         qsort(next, n_next, sizeof(struct node *), node_compare);
+}
+
+/* For a server, which lists all that is large enough: rows become nodes in
+ * their order, so that a parent is there before its first child. */
+static void
+all_expand(struct tree *t, struct node *root)
+{
+    struct alqi_cli_heap_deep *rows;
+    uint32_t n = alqi_cli_heap_rows_deep(&t->run->snapshot, &root->row,
+                                         t->run->depth, t->least_words, &rows);
+    struct node **of_number = alqi_cli_zeros(n, sizeof(struct node *));
+
+    of_number[0] = root;
+    root->n_left_out = rows[0].n_left_out;
+    for (uint32_t i = 1, end; i < n; i = end) {
+        struct node *parent = of_number[rows[i].parent];
+
+        for (end = i; end < n && rows[end].parent == rows[i].parent;)
+            end++;
+        parent->n_below = end - i;
+        parent->below = alqi_cli_zeros(end - i, sizeof *parent->below);
+        for (uint32_t k = i; k < end; k++) {
+            struct node *node = &parent->below[k - i];
+
+            node->row = rows[k].row;
+            node->n_left_out = rows[k].n_left_out;
+            of_number[rows[k].number] = node;
+            if (node->row.order != NOTHING)
+                alqi_cli_heap_facts_want(&t->facts, node->row.order);
+        }
+    }
+    free(of_number);
+    free(rows);
 }
 
 /* The root of all is nothing to be known. */
@@ -280,7 +314,10 @@ alqi_cli_heap_tree(struct alqi_cli_heap_run *run)
     t.n_level = root.row.order != NOTHING;
     if (t.n_level > 0 && root.row.order != 0)
         alqi_cli_heap_facts_want(&t.facts, root.row.order);
-    for (uint64_t i = 0; i < run->depth && t.n_level > 0; i++)
+    if (run->least_part > 0 && t.n_level > 0)
+        all_expand(&t, &root);
+    for (uint64_t i = 0;
+         run->least_part == 0 && i < run->depth && t.n_level > 0; i++)
         level_expand(&t);
     alqi_cli_heap_facts_fill(&t.facts, &run->snapshot);
     node_know(&t, &root);
