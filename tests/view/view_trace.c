@@ -19,6 +19,7 @@
  *   ns=N         between events, on average (300)
  *   odd=1        a name of 4,000 bytes, names with markup, quotes, and others
  *   exact=1      every block was recorded
+ *   phase=1      a phase from the beginning to the end (0)
  *   reach=1      classes of what was never freed, a tenth of it without (0);
  *                2: looked at before the very end
  *
@@ -53,7 +54,7 @@ static struct settings {
     {"depth", 24},     {"sizes", 4096},  {"heap", 0},      {"threads", 1},
     {"domains", 1},    {"moved", 0},     {"never", 5},     {"rates", 1},
     {"rss", 0},        {"ns", 300},      {"odd", 0},       {"exact", 0},
-    {"sites", 0},      {"namesakes", 0}, {"reach", 0},
+    {"sites", 0},      {"namesakes", 0}, {"reach", 0},     {"phase", 0},
 };
 
 static uint64_t
@@ -346,6 +347,9 @@ heads_write(void)
                  (unsigned long long)i, 1e-3 / (double)(1 + i));
         text(line);
     }
+    if (get("phase") != 0)
+        must(alqi_side_write_phase(
+            &(struct alqi_side_writer){writers[0], &n_texts, now_us()}, "all"));
 }
 
 static void
