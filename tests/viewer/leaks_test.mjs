@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { axeSource, close, dir, faults, hash, open, report, serve, settled,
+import { aliquot, axeSource, close, dir, faults, hash, open, report, serve, settled,
          shownTotal } from "./harness.mjs";
 
 const CLASSES = [["lost", "Lost"], ["indirect", "Indirectly lost"],
@@ -87,6 +87,25 @@ for (const [name, ...keys] of [["sampled"], ["exact", "exact=1"],
         await done();
         await s.stop();
     });
+
+test("an exported page has the same classes", async () => {
+    const path = made("carried.ctf", "reach=1"), html = join(dir, "carried.html");
+    aliquot("export", "-o", html, path);
+    const s = await serve(path);
+    const tables = [];
+    for (const url of [s.url, `file://${html}`]) {
+        const { page, done } = await open(`${url}#view=sites&live=end`);
+        await settled(page);
+        await page.getByRole("region", { name: "What leads to them" }).waitFor();
+        tables.push(await page.locator("main table.figures").evaluateAll((list) =>
+            list.map((t) => [...t.querySelectorAll("th .code, [data-v]")]
+                .map((c) => c.dataset.v ?? c.textContent))));
+        await done();
+    }
+    assert.ok(tables[0].flat().length > 100);
+    assert.deepEqual(tables[1], tables[0]);
+    await s.stop();
+});
 
 test("when it was looked, and what tells it if it was not", async () => {
     const early = made("early.ctf", "reach=2"), plain = made("plain.ctf");

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -33,14 +34,19 @@ struct alqi_cli_heap_answers {
     bool has_flat;
 };
 
+/* What is no regular file is left alone: a pipe can be read once. */
 bool
 alqi_cli_heap_answers_is(const char *path)
 {
     char magic[sizeof ALQI_DUMP_MAGIC - 1];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct alqi_cli_unpack *unpack;
+    struct stat st;
     bool is = false;
+    int fd;
 
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
     unpack = alqi_cli_unpack_new(fd);

@@ -17,7 +17,7 @@
 
 struct alqi_cli_heap_answers;
 
-/* The file begins as a snapshot does, packed or not. */
+/* It is a regular file that begins as a snapshot does, packed or not. */
 bool alqi_cli_heap_answers_is(const char *path);
 /* Reads and solves the snapshot.  -1, or the exit status: why has been said.
  * To be dropped in either case. */

@@ -14,11 +14,12 @@ enum { SITE_BYTES = 512 };
 static void
 step_add(struct alqi_cli_heap_chain *chain, uint32_t kind, uint32_t order)
 {
-    struct alqi_cli_heap_step *last = &chain->steps[chain->n_steps - 1];
+    struct alqi_cli_heap_step *last =
+        chain->n_steps > 0 ? &chain->steps[chain->n_steps - 1] : NULL;
 
     if (chain->n_left_out > 0) {
         chain->n_left_out++;
-    } else if (chain->n_steps > 0 && last->kind == kind) {
+    } else if (last != NULL && last->kind == kind) {
         last->n_blocks++;
         last->first = order;
     } else if (chain->n_steps < ALQI_CLI_HEAP_STEPS) {
