@@ -422,6 +422,20 @@ class Served(Case):
         groups = self.ask('holders')
         self.assertEqual(groups['left_out'], 0)
 
+    def test_many_kinds(self):
+        s = Snapshot()
+        for i in range(2000):
+            s.kind(300 + i, 'kind %d ' % i + 600 * 'x')
+            s.block(0x10008 + 0x40 * i, 3, 0, 300 + i)
+        path = self.file('kinds.heap', s.end())
+        self.serve(path)
+        page = self.ask('page')
+        self.assertEqual((len(page['kinds']), page['kinds_left_out']),
+                         (500, 1500))
+        told = json.loads(run('--json', path).stdout)
+        self.assertEqual((len(told['kinds']), told['kinds_left_out']),
+                         (2000, 0))
+
     def test_beside_a_trace_and_alone(self):
         path = self.file('small.heap', snapshots.small())
         packed = self.file('small.heap.gz', gzip.compress(snapshots.small()))

@@ -64,6 +64,7 @@ interface Page extends Head {
     biggest_left_out: number;
     kinds: { kind: string; bytes: number; blocks: number;
              garbage_bytes: number; garbage_blocks: number }[];
+    kinds_left_out: number;
 }
 
 interface Ways {
@@ -271,6 +272,10 @@ function WaysPanel(props: { what: string }) {
 const LISTS = [["biggest", "Biggest blocks"], ["roots", "Roots"],
                ["kinds", "Kinds"]] as const;
 
+const LeftOut = (props: { n: number }) => props.n === 0 ? null
+    : <tfoot><tr class="rest"><th scope="row" colSpan={5}>
+        {countText(props.n)} more, not listed</th></tr></tfoot>;
+
 function Retainers(props: { rows: Row[]; held: Sums; label: string;
                             head: string; leftOut: number }) {
     const { rows, held } = props;
@@ -295,9 +300,7 @@ function Retainers(props: { rows: Row[]; held: Sums; label: string;
                 <Cell x={r.retained_blocks} by="blocks" />
                 <Cell x={r.own_bytes ?? 0} by="bytes" dim />
             </>} />
-        {props.leftOut > 0 && <tfoot><tr class="rest">
-            <th scope="row" colSpan={5}>{countText(props.leftOut)} more, not
-                listed</th></tr></tfoot>}
+        <LeftOut n={props.leftOut} />
     </table></Region>;
 }
 
@@ -320,6 +323,7 @@ function Kinds(props: { page: Page }) {
                 <Cell x={k.blocks} by="blocks" />
                 <Cell x={k.garbage_bytes} by="bytes" dim />
             </>} />
+        <LeftOut n={page.kinds_left_out} />
     </table></Region>;
 }
 

@@ -2,7 +2,7 @@
  *                                               [doc/design/heap-snapshot]
  *
  * NAME     keys                     the object is that of
- * page     top (30)                 aliquot heap --json
+ * page     top (30)                 aliquot heap --json; of kinds the first 500
  * tree     below, depth (12)        ... --tree, or --below
  * holders  depth (16)               ... --holders
  * path     what, top (3)            ... --path
