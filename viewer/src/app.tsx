@@ -126,10 +126,10 @@ export function App() {
         addEventListener("keydown", listener);
         return () => removeEventListener("keydown", listener);
     }, [trace]);
-    if (error !== undefined)
+    if (error !== undefined && !extra)
         return <><LiveBar />
             <main><p class="error" role="alert">{error}</p></main></>;
-    if (!info || !(trace || extra))
+    if (!trace && !(extra && (info || error)))
         return <main><p class="wait" role="status">Reading…</p></main>;
     const isExtra = extra && (!trace || one(params, "view") === extra.name);
     return <>
@@ -137,7 +137,7 @@ export function App() {
             e.preventDefault();
             document.getElementById("main")?.focus();
         }}>Skip to the view</a></nav>
-        {trace ? <Top params={params} info={info} trace={trace} />
+        {info && trace ? <Top params={params} info={info} trace={trace} />
             : <header class="line"><h1>Heap snapshot</h1><Tools isLine={true} />
             </header>}
         <LiveBar />
@@ -145,7 +145,8 @@ export function App() {
             list={tabsOf(trace, extra)} />
         <main id="main" tabIndex={-1}>
             {isExtra ? <extra.View params={params} />
-                : trace && <View params={params} info={info} trace={trace} />}
+                : info && trace &&
+                    <View params={params} info={info} trace={trace} />}
         </main>
         <PickedBar />
         <Copied />
