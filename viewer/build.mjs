@@ -1,7 +1,7 @@
 /* build.mjs -- dist/ of src/: the same bytes wherever it runs.
  *
- * What is bundled keeps its licence: the texts stand at the head of app.js and
- * app.css, which both `aliquot view` and exported pages carry. */
+ * What is bundled keeps its licence: the texts stand at the head of app.js,
+ * which both `aliquot view` and exported pages carry. */
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -17,9 +17,37 @@ function licence(name) {
 
 const notice = "/*! Aliquot's viewer; within it:\n\n" +
     bundled.map(licence).join("\n\n") + "\n*/";
+/* The two files go together wherever they go. */
+const styleNotice = "/*! Aliquot's viewer; uPlot's style is within it: its " +
+    "licence stands at the head of app.js */";
 
-await build({
-    entryPoints: { app: "src/main.tsx" },
+/* uPlot's kinds of lines stand in one object, so that none would be left out;
+ * the page draws steps. */
+const unused = /^\s*\(paths\.(bars|spline) +=.*\n/gm;
+const stepsAlone = {
+    name: "steps-alone",
+    setup({ onLoad }) {
+        onLoad({ filter: /uPlot\.esm\.js$/ }, ({ path }) => {
+            const text = readFileSync(path, "utf8");
+            if (text.match(unused)?.length !== 2)
+                throw new Error("uPlot's lines stand elsewhere now: build.mjs");
+            return { contents: text.replace(unused, ""), loader: "js" };
+        });
+    },
+};
+
+/* heap.js takes what it imports from app.js (src/shared.ts). */
+const fromApp = {
+    name: "from-app",
+    setup({ onLoad, onResolve }) {
+        onResolve({ filter: /^\.\/shared$|^preact\// }, () =>
+            ({ path: "app", namespace: "app" }));
+        onLoad({ filter: /./, namespace: "app" }, () =>
+            ({ contents: "module.exports = globalThis.aliquot", loader: "js" }));
+    },
+};
+
+const common = {
     outdir: "dist",
     bundle: true,
     minify: true,
@@ -29,9 +57,13 @@ await build({
     jsx: "automatic",
     jsxImportSource: "preact",
     legalComments: "none",
-    banner: { js: notice, css: notice },
     logLevel: "warning",
-});
+};
+await build({ ...common, entryPoints: { app: "src/main.tsx" },
+              banner: { js: notice, css: styleNotice }, plugins: [stepsAlone] });
+await build({ ...common, entryPoints: { heap: "src/heap.tsx" },
+              banner: { js: "/*! Aliquot's viewer: heap snapshots */" },
+              plugins: [fromApp] });
 writeFileSync("dist/index.html", readFileSync("src/index.html"));
 
 /* For pages in one file: what must not stand in them, and their policy. */

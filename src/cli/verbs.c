@@ -10,7 +10,7 @@ const struct alqi_cli_verb alqi_cli_verbs[] = {
      true, ALQI_CLI_REFUSES_ALONE},
     {"report", "show where the memory of a recorded program goes",
      "FILE|DIRECTORY...", alqi_cli_report, alqi_cli_report_options, false},
-    {"view", "show traces or a process in the browser: flame graphs, filters",
+    {"view", "show traces, heap snapshots or a process in the browser",
      "[-p PID] [FILE|DIRECTORY]...", alqi_cli_view, alqi_cli_view_options,
      false},
     {"diff", "compare two traces, and say what is more than chance", "A B",

@@ -24,9 +24,9 @@ static const struct {
     {"graph", alqi_view_graph},       {"groups", alqi_view_grouped},
     {"growth", alqi_view_growing},    {"heat", alqi_view_heat},
     {"hot", alqi_view_hot},           {"info", alqi_view_info},
-    {"samples", alqi_view_samples},   {"sites", alqi_view_sites},
-    {"source", alqi_view_source},     {"timeline", alqi_view_timeline},
-    {"tree", alqi_view_tree},
+    {"reach", alqi_view_reached},     {"samples", alqi_view_samples},
+    {"sites", alqi_view_sites},       {"source", alqi_view_source},
+    {"timeline", alqi_view_timeline}, {"tree", alqi_view_tree},
 };
 
 /* Replaces what was written by an error. */

@@ -47,6 +47,7 @@ alqi_view_answer_fn alqi_view_growing;
 alqi_view_answer_fn alqi_view_heat;
 alqi_view_answer_fn alqi_view_hot;
 alqi_view_answer_fn alqi_view_info;
+alqi_view_answer_fn alqi_view_reached;
 alqi_view_answer_fn alqi_view_samples;
 alqi_view_answer_fn alqi_view_sites;
 alqi_view_answer_fn alqi_view_source;

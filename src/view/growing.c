@@ -94,7 +94,7 @@ alqi_view_growing(struct alqi_view_ask *ask)
 {
     struct alqi_view_sites_question q;
     struct alqi_view_growth *growth;
-    struct alqi_view_sites sites = {NULL, 0};
+    struct alqi_view_sites sites = {0};
     struct alqi_view_used used;
     bool is_put;
 

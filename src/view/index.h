@@ -22,7 +22,7 @@
 #include "view/peak.h"
 
 enum {
-    ALQI_VIEW_VERSION = 6,
+    ALQI_VIEW_VERSION = 7,
     ALQI_VIEW_BLOCK_ROWS = 1024,
     ALQI_VIEW_KEY_BYTES = 40,
     ALQI_VIEW_ROWS_MAX = 0x7FFFFFFF,
@@ -63,6 +63,14 @@ enum alqi_view_reach {
     ALQI_VIEW_POSSIBLE,
     ALQI_VIEW_HELD,
     ALQI_VIEW_REACHES
+};
+
+/* Whether the trace tells classes, and when the process was looked through. */
+enum alqi_view_looked {
+    ALQI_VIEW_LOOKED_NEVER,
+    ALQI_VIEW_LOOKED_AT_END,
+    /* when its exit handlers had run, of some process at least */
+    ALQI_VIEW_LOOKED_EARLY
 };
 
 /* "lost", "held" ...; "unknown" of what was not looked at. */
@@ -203,8 +211,8 @@ struct alqi_view_meta {
     uint32_t is_exact;
     /* no event is earlier than the one before it */
     uint32_t is_in_order;
-    /* keeps the next field aligned; 0 */
-    uint32_t unused;
+    /* enum alqi_view_looked */
+    uint32_t looked;
     /* blocks of the trace that have no row */
     uint64_t n_left_out;
 };

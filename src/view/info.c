@@ -5,6 +5,7 @@
  * equal part for each trace. */
 #include <stdlib.h>
 
+#include "base/base.h"
 #include "view/ask.h"
 #include "view/phase.h"
 
@@ -94,6 +95,21 @@ alqi_view_put_peak_us(struct alqi_view_json *out,
     alqi_view_json_key_int(out, "peak_last_us", (int64_t)last_us);
 }
 
+/* Writes when the process was looked through, "" where it was not. */
+static void
+put_looked(struct alqi_view_json *out, const struct alqi_view_index *x)
+{
+    static const char *const moments[] = {
+        [ALQI_VIEW_LOOKED_NEVER] = "",
+        [ALQI_VIEW_LOOKED_AT_END] = "end",
+        [ALQI_VIEW_LOOKED_EARLY] = "exit",
+    };
+    uint32_t looked = x->meta->looked;
+
+    alqi_view_json_key_text(
+        out, "looked", moments[looked < ALQI_COUNT_OF(moments) ? looked : 0]);
+}
+
 /* Writes the trace's numbers. */
 static void
 put_numbers(struct alqi_view_json *out, const struct alqi_view_index *x)
@@ -116,6 +132,7 @@ put_numbers(struct alqi_view_json *out, const struct alqi_view_index *x)
     alqi_view_json_key_int(out, "n_left_out", (int64_t)m->n_left_out);
     alqi_view_json_key(out, "has_rss");
     alqi_view_json_bool(out, x->n_resident > 0);
+    put_looked(out, x);
 }
 
 /* Writes the marks, as many as there is room for, and how many were left

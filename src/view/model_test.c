@@ -228,6 +228,77 @@ sites_are_right(const struct model_filter *f, bool by_line)
     json_decref(answer);
 }
 
+/* The member `reach` of an answer, or of a row: what has nothing is not
+ * there. */
+static void
+reach_sums_are(const json_t *of, const struct model_sum *sums, bool is_row)
+{
+    const json_t *reach = json_object_get(of, "reach");
+    size_t n = 0;
+
+    for (int c = 0; c < ALQI_VIEW_REACHES; c++)
+        if (!is_row || sums[c].blocks > 0) {
+            sum_is(json_object_get(
+                       reach, alqi_view_reach_name((enum alqi_view_reach)c)),
+                   &sums[c], "class");
+            n++;
+        }
+    assert_int_equal(json_object_size(reach), n);
+}
+
+static double
+reach_bytes(const json_t *of, const char *name)
+{
+    const json_t *sum = json_object_get(json_object_get(of, "reach"), name);
+
+    return sum != NULL ? number(sum, "bytes") : 0;
+}
+
+/* Sites by class: what passes, was never freed and is of that class. */
+static void
+reach_is_right(const struct model_filter *f)
+{
+    struct model_sum sites[MODEL_FUNCTIONS][2][ALQI_VIEW_REACHES] = {{{{0}}}};
+    struct model_sum total[ALQI_VIEW_REACHES] = {{0}}, all = {0};
+    json_t *answer = ask("reach", f, "sort=held"), *row;
+    double last = HUGE_VAL, n = 0;
+    size_t i;
+
+    for (int c = 0; c < ALQI_VIEW_REACHES; c++) {
+        struct model_filter of = *f;
+
+        of.reach = (f->reach != 0 ? f->reach : UINT32_MAX) & 1u << c;
+        for (uint32_t k = 0; of.reach != 0 && k < model.n_blocks; k++) {
+            const struct model_block *b = &model.blocks[k];
+
+            if (!model_passes(&model, &of, b))
+                continue;
+            model_add(&sites[model_site(&model, f, b->stack).function]
+                            [model.stacks[b->stack].is_mapping][c],
+                      b, &model, f);
+            model_add(&total[c], b, &model, f);
+            model_add(&all, b, &model, f);
+        }
+    }
+    reach_sums_are(answer, total, false);
+    sum_is(json_object_get(answer, "total"), &all, "reach");
+    json_array_foreach(json_object_get(answer, "rows"), i, row)
+    {
+        uint32_t id = function_at(answer, (int64_t)number(row, "function"));
+        double held;
+
+        reach_sums_are(
+            row, sites[id][json_is_true(json_object_get(row, "is_mapping"))],
+            true);
+        held = reach_bytes(row, "held");
+        assert_true(held <= last);
+        last = held;
+        n += number(json_object_get(row, "sum"), "n");
+    }
+    assert_true(n == (double)all.n);
+    json_decref(answer);
+}
+
 static bool
 has_fragment(const struct model_frame *fold, uint32_t n_fold,
              const uint32_t *fragment, uint32_t n, uint32_t *at)
@@ -702,6 +773,7 @@ all_are_right(const struct model_filter *f)
     timeline_is_right(f);
     parts_add_up(f, (enum alqi_view_draw)model_draw(&model, ALQI_VIEW_N_DRAWS));
     sites_are_right(f, model_draw(&model, 2) == 0);
+    reach_is_right(f);
     tree_is_right(f, fragment, n, false);
     tree_is_right(f, fragment, n, true);
     functions_are_right(f);

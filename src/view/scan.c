@@ -453,21 +453,10 @@ rows_sum(struct scanner *s, uint32_t block)
     uint64_t *bits = &s->out->bits[(size_t)block * ALQI_VIEW_BLOCK_ROWS / 64];
 
     for (uint32_t i = 0; i < r->n; i++) {
-        struct alqi_view_sum *sum = &s->out->stacks[r->stack[i]];
-        struct alqi_view_stand stand;
-
         if (r->passes[i] == 0)
             continue;
         bits[i / 64] |= (uint64_t)1 << i % 64;
-        stand = alqi_view_stand(s->x, s->out, r, i);
-        alqi_view_sum_add(sum, &stand.weight);
-        sum->most_bytes = s->x->most_bytes;
-        sum->most_objects = s->x->most_objects;
-        sum->peak = s->out->total.peak;
-        sum->peak_bytes = s->out->total.peak_bytes;
-        sum->life_us += (double)r->life[i] * stand.weight.objects;
-        sum->n += stand.n;
-        sum->n_samples += stand.n_samples;
+        alqi_view_row_sum(&s->out->stacks[r->stack[i]], s->x, s->out, r, i);
     }
 }
 

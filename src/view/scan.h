@@ -102,6 +102,24 @@ alqi_view_stand(const struct alqi_view_index *x,
     return (struct alqi_view_stand){x->weights[r->class_[i]], 1, r->samples[i]};
 }
 
+/* Adds row i of r to a sum of rows that pass. */
+static inline void
+alqi_view_row_sum(struct alqi_view_sum *sum, const struct alqi_view_index *x,
+                  const struct alqi_view_scan *scan,
+                  const struct alqi_view_rows *r, uint32_t i)
+{
+    struct alqi_view_stand stand = alqi_view_stand(x, scan, r, i);
+
+    alqi_view_sum_add(sum, &stand.weight);
+    sum->most_bytes = x->most_bytes;
+    sum->most_objects = x->most_objects;
+    sum->peak = scan->total.peak;
+    sum->peak_bytes = scan->total.peak_bytes;
+    sum->life_us += (double)r->life[i] * stand.weight.objects;
+    sum->n += stand.n;
+    sum->n_samples += stand.n_samples;
+}
+
 /* Reads a block of an index for those who go through what passed; passes is
  * from the bits of the scan.  False when none does, and nothing was read. */
 bool alqi_view_rows_read(struct alqi_view_rows *rows,

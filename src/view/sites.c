@@ -95,6 +95,8 @@ alqi_view_sites_make(struct alqi_view_sites *s, const struct alqi_view_index *x,
         is_made = row != ALQI_BASE_INTERN_NONE;
         if (!is_made)
             break;
+        if (s->row_of_stack != NULL)
+            s->row_of_stack[i] = row;
         stack_enter(&s->rows[row], &key, x, shape, node, &scan->stacks[i]);
         if (growth != NULL)
             alqi_view_growth_join(&s->rows[row].growth, &growth[i]);
@@ -286,7 +288,7 @@ bool
 alqi_view_sites(struct alqi_view_ask *ask)
 {
     struct alqi_view_sites_question q;
-    struct alqi_view_sites sites;
+    struct alqi_view_sites sites = {0};
     struct alqi_view_used used;
     struct sorting sorting;
     bool is_put;

@@ -35,6 +35,8 @@ struct alqi_view_site {
 struct alqi_view_sites {
     struct alqi_view_site *rows; /* the owner's to free */
     uint32_t n;
+    /* by stack: its row, as they were made; the caller's; NULL: not wanted */
+    uint32_t *row_of_stack;
 };
 
 /* Sites of the stacks that have something in the scan, or of all if there is

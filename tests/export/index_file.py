@@ -1,7 +1,7 @@
 """An index of the viewer's engine, read after src/view/index.h alone."""
 import struct
 
-VERSION = 6
+VERSION = 7
 BLOCK_ROWS = 1024
 SECTIONS = ("meta", "data", "slices", "events", "chains", "classes", "origins",
             "stacks", "nodes", "functions", "threads", "resident", "marks",

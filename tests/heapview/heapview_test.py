@@ -11,9 +11,12 @@ import re
 import subprocess
 import tempfile
 import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
 
 import snapshots
-from snapshots import Graph, Snapshot
+from snapshots import GLOBAL, Graph, Snapshot
 
 BIN = os.environ['ALIQUOT_BIN']
 SEED = int(os.environ.get('ALQ_TEST_SEED', 0))
@@ -306,6 +309,154 @@ class Files(Case):
             out = run(*option, path).stdout
             self.assertIsNone(re.search('[\x00-\x09\x0b-\x1f\u202e]', out),
                               out)
+
+
+class Served(Case):
+    """What `aliquot view` answers of a snapshot is what the command prints."""
+
+    def serve(self, *files):
+        server = subprocess.Popen([BIN, 'view', '--no-open', *files],
+                                  stdout=subprocess.PIPE, text=True)
+        self.addCleanup(server.communicate)
+        self.addCleanup(server.terminate)
+        self.url = server.stdout.readline().strip()
+
+    def get(self, path):
+        try:
+            with urllib.request.urlopen(self.url + path) as reply:
+                return reply.status, reply.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def ask(self, name, status=200, **keys):
+        got, body = self.get('api/heap/%s?%s' % (
+            name, urllib.parse.urlencode(keys)))
+        self.assertEqual(got, status, (name, keys, body))
+        self.assertLessEqual(len(body), 1000000)
+        return json.loads(body)
+
+    def same(self, answer, *args):
+        told = json.loads(run('--json', *args).stdout)
+        for of in answer, told:
+            of.pop('solve_us', None)
+        self.assertEqual(answer, told, args)
+
+    def blocks(self, nodes):
+        for n in nodes:
+            yield n
+            yield from self.blocks(n['below'])
+
+    def test_answers(self):
+        for i in range(12):
+            g = Graph(500 + 1000 * SEED + i)
+            path = self.file('g.heap', g.bytes())
+            self.serve(path)
+            self.same(self.ask('page', top=3), '--top=3', path)
+            self.same(self.ask('holders', depth=5), '--holders', '--depth=5',
+                      '--top=0', path)
+            tree = self.ask('tree', depth=64)
+            for n in self.blocks(tree['tree']):
+                what = n.get('root') or n['address']
+                below = self.ask('tree', below=what, depth=64)
+                self.assertEqual(below['tree'], [n])
+                self.same(below, '--below', what, '--depth=64', '--top=0',
+                          path)
+            self.same(tree, '--tree', '--depth=64', '--top=0', path)
+            for what in ('kind:kind1', *(hex(a) for a in list(g.words)[:3])):
+                named = ([a for a in g.words if g.kinds[a] == 1]
+                         if what == 'kind:kind1' else [what])
+                if named:
+                    self.same(self.ask('path', what=what, top=1000),
+                              '--path', what, '--top=0', path)
+                else:
+                    self.assertIn('no block of', self.ask(
+                        'path', 400, what=what)['error'])
+
+    def test_what_is_refused(self):
+        path = self.file('small.heap', snapshots.small())
+        self.serve(path)
+        for name, keys, word in (
+                ('tree', {'below': '0x10009'}, 'no block of'),
+                ('tree', {'below': '0x30008'}, 'that roots lead to'),
+                ('tree', {'below': 'nobody'}, 'the name of a root'),
+                ('tree', {'depth': 65}, 'depth=65'),
+                ('tree', {'at': 1}, 'no such key'),
+                ('path', {}, 'what='), ('path', {'what': '7x'}, 'neither'),
+                ('path', {'what': 'site:nobody'}, 'no block of')):
+            self.assertIn(word, self.ask(name, 400, **keys)['error'])
+        self.assertIn('no such answer', self.ask('nothing', 404)['error'])
+        self.assertEqual(self.ask('tree', below='0x20208')['tree'], [
+            {'retained_bytes': 56, 'retained_blocks': 1,
+             'address': '0x20208', 'kind': 'file', 'own_bytes': 56,
+             'left_out': 0, 'below': []}])
+        for what in ('0x10009', '0x30008', 'nobody'):
+            run('--below', what, path, rc=1)
+        run('--below', '0x20208', path, path, rc=2)
+        self.assertIn('file 0x20208', run('--below=0x20208', path).stdout)
+
+    def test_what_is_too_small_is_counted(self):
+        def of(*shares):
+            """Lists below a block, so many of each length; the last block of
+            each is of so many words."""
+            s, at, lists = Snapshot(), 0x100000, []
+            s.kind(0, 'pair')
+            for n, length, words in shares:
+                for _ in range(n):
+                    lists.append(at)
+                    for i in range(length - 1):
+                        s.block(at, 2, 0, None, [at + 0x20])
+                        at += 0x20
+                    s.block(at, words)
+                    at += 8 * words + 16
+            s.block(0x10008, len(lists), 0, None, lists)
+            s.root(GLOBAL, 0, 0x404000, 'all', 0x10008)
+            return self.file('lists.heap', s.end())
+
+        self.serve(of((1, 4000, 2), (5000, 1, 2)))
+        node, = self.ask('tree', depth=3)['tree'][0]['below']
+        self.assertEqual((node['left_out'], len(node['below'])), (5000, 1))
+        self.serve(of((1800, 10, 300)))  # each is seen, together they are too many
+        node, = self.ask('tree', depth=12)['tree'][0]['below']
+        self.assertEqual((node['left_out'], node['below']), (1800, []))
+        groups = self.ask('holders')
+        self.assertEqual(groups['left_out'], 0)
+
+    def test_many_kinds(self):
+        s = Snapshot()
+        for i in range(2000):
+            s.kind(300 + i, 'kind %d ' % i + 600 * 'x')
+            s.block(0x10008 + 0x40 * i, 3, 0, 300 + i)
+        path = self.file('kinds.heap', s.end())
+        self.serve(path)
+        page = self.ask('page')
+        self.assertEqual((len(page['kinds']), page['kinds_left_out']),
+                         (500, 1500))
+        told = json.loads(run('--json', path).stdout)
+        self.assertEqual((len(told['kinds']), told['kinds_left_out']),
+                         (2000, 0))
+
+    def test_beside_a_trace_and_alone(self):
+        path = self.file('small.heap', snapshots.small())
+        packed = self.file('small.heap.gz', gzip.compress(snapshots.small()))
+        self.serve(packed)
+        self.assertEqual(json.loads(self.get('api/info')[1])['traces'], [])
+        self.assertIn('heap.js', self.get('')[1])
+        self.assertIn('data-filter="view=holders"', self.get('index.html')[1])
+        self.assertEqual(self.get('api/sites')[0], 404)
+        again = subprocess.run([BIN, 'view', '--no-open', path, packed],
+                               capture_output=True, text=True)
+        self.assertEqual(again.returncode, 2)
+        self.assertIn('one heap snapshot at a time', again.stderr)
+
+    def test_a_file_that_is_another_one_now(self):
+        path = self.file('small.heap', snapshots.small())
+        self.serve(path)
+        os.remove(path)
+        self.file('small.heap', Graph(3).bytes())
+        self.assertEqual(self.ask('page')['pid'], 4711)
+        self.assertIn('no longer what it was',
+                      self.ask('path', 400, what='0x10008')['error'])
 
 
 if __name__ == '__main__':

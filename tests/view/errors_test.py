@@ -232,6 +232,15 @@ class Errors(view.Case):
             with self.subTest(**keys):
                 self.one_interval(self.view_trace(**keys))
 
+    def test_what_lives_at_the_peak_by_phase(self):
+        """It may be more than its estimate, in a phase as in all: the one
+        phase of this trace is all of it."""
+        path = self.view_trace(events=view.much(30000), phase=1)
+        report = self.json("--phases", "--filter=live=peak", path)
+        phase = report["phases"][-1]
+        for key in [k for k in phase if k.startswith("allocated_")]:
+            self.assertEqual(phase[key], report[key], key)
+
     def test_a_process_of_several(self):
         """A process's peak has the interval that its own trace has."""
         directory = os.path.join(self.dir, "several")

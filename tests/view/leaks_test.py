@@ -34,6 +34,129 @@ def slope(rows, end_us):
     return bytes_ * 60e6, math.sqrt(variance) * 60e6
 
 
+CLASSES = ("lost", "indirect", "possible", "held", "unknown")
+
+
+def class_figures(report, name):
+    """What the report says of a class, as the viewer's sums have it."""
+    f = {k: report["%s_%s" % (name, k)] for k in (
+        "bytes", "bytes_stderr", "bytes_low", "bytes_high", "objects",
+        "objects_stderr", "objects_low", "objects_high", "samples",
+        "sampled_blocks")}
+    return (f["bytes"], f["bytes_stderr"], [f["bytes_low"], f["bytes_high"]],
+            f["objects"], f["objects_stderr"],
+            [f["objects_low"], f["objects_high"]], f["samples"],
+            f["sampled_blocks"])
+
+
+def sum_figures(s):
+    return (s["bytes"], s["bytes_se"], s["bytes_range"], s["blocks"],
+            s["blocks_se"], s["blocks_range"], s["samples"], s["n"])
+
+
+def of_classes(answer):
+    return {c: sum_figures(s) for c, s in answer["reach"].items()}
+
+
+def classes_of(report, is_site=False):
+    return {c: class_figures(report, c) for c in CLASSES
+            if not is_site or report[c + "_objects"] > 0}
+
+
+class Reach(view.Case):
+    """Classes of what was never freed: each figure is the report's."""
+
+    def check(self, server, path, query="", group="function", more=()):
+        report = self.json("--leaks", "--top=0", "-g", group,
+                           *(["--filter=" + query] if query else []), *more,
+                           path)
+        got = server.ask("reach", "group=%s&%s" % (group, query))
+        self.assertEqual(of_classes(got), classes_of(report), query)
+        wanted = {(s["function"], s["line"] if group == "line" else 0,
+                   s["is_mapping"]): classes_of(s, True)
+                  for s in report["sites"] if classes_of(s, True)}
+        self.assertEqual(
+            {(got["functions"][r["function"]]["name"], r["line"],
+              r.get("is_mapping", False)): of_classes(r)
+             for r in got["rows"]}, wanted, query)
+        for key in ("bytes", "blocks", "n"):
+            for of in [got] + got["rows"]:
+                self.near(sum(s[key] for s in of["reach"].values()),
+                          of["total" if of is got else "sum"][key],
+                          (query, key), 3)
+        return got
+
+    def near(self, a, b, what, far=1):
+        """Whole numbers that were rounded one by one."""
+        self.assertLessEqual(abs(a - b), far, (what, a, b))
+
+    def test_figures(self):
+        for keys in ({}, {"exact": 1}, {"heap": 1, "domains": 3},
+                     {"moved": 300, "threads": 3, "rates": 3}):
+            path = self.view_trace(events=view.much(30000), stacks=60,
+                                   functions=30, reach=1, never=100, **keys)
+            with view.Server("--no-index", path) as server:
+                info, = server.ask("info")["traces"]
+                self.assertEqual(info["looked"], "end")
+                got = self.check(server, path)
+                self.assertEqual(set(got["reach"]), set(CLASSES))
+                total = server.ask("sites", "live=end")["total"]
+                self.assertEqual(got["total"], total)
+                self.check(server, path, group="line")
+                for query in ("reach=lost", "reach=held,unknown&size=100..",
+                              "live=end&in=f1", "live=peak", "freed=..50000"):
+                    self.check(server, path, query)
+
+    def test_order(self):
+        path = self.view_trace(events=view.much(30000), stacks=60,
+                               functions=30, reach=2, never=100)
+        with view.Server("--no-index", path) as server:
+            info, = server.ask("info")["traces"]
+            self.assertEqual(info["looked"], "exit")
+            for by in ("bytes", "blocks"):
+                for sort in ("", "indirect", "-possible", "unknown"):
+                    rows = server.ask("reach", "by=%s%s" % (
+                        by, sort and "&sort=" + sort))["rows"]
+                    name = sort.lstrip("-") or "lost"
+                    values = [r["reach"].get(name, {}).get(by, 0)
+                              for r in rows]
+                    self.assertEqual(values, sorted(
+                        values, reverse=not sort.startswith("-")), sort)
+            cut = server.ask("reach", "limit=3")
+            whole = server.ask("reach")
+            self.assertEqual(cut["rows"], whole["rows"][:3])
+            self.assertEqual(cut["rest"]["rows"], len(whole["rows"]) - 3)
+            self.near(cut["rest"]["sum"]["bytes"],
+                      sum(r["sum"]["bytes"] for r in whole["rows"][3:]),
+                      "rest", len(whole["rows"]))
+            status, _, body = server.get("api/reach?sort=value")
+            self.assertEqual(status, 400)
+            self.assertIn(b"one of: lost name indirect", body)
+
+    def test_suppressed(self):
+        """Rules take what they take in the report, in all classes."""
+        path = self.view_trace(events=view.much(30000), stacks=60,
+                               functions=30, reach=1, never=100)
+        name = self.json("--leaks", path)["sites"][0]["function"]
+        rules = self.write("rules", b"leak:" + name.encode() + b"\n")
+        with view.Server("--no-index", "--suppressions=" + rules,
+                         path) as server:
+            got = self.check(server, path,
+                             more=("--suppressions=" + rules,))
+        self.assertNotIn(name, [got["functions"][r["function"]]["name"]
+                                for r in got["rows"]])
+
+    def test_not_told(self):
+        """A trace that no process was looked through for: one class."""
+        path = self.view_trace(events=view.much(3000))
+        with view.Server("--no-index", path) as server:
+            info, = server.ask("info")["traces"]
+            self.assertEqual(info["looked"], "")
+            self.assertEqual([c for c, s in server.ask("reach")["reach"].items()
+                              if s["n"] > 0], ["unknown"])
+            self.assertEqual(server.ask("reach", "reach=lost")["rows"], [])
+
+
 class Growth(view.Case):
     def grown(self, kind):
         path = os.path.join(self.dir, kind + ".ctf")

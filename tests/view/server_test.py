@@ -5,6 +5,7 @@ import shutil
 import socket
 import stat
 import struct
+import subprocess
 import urllib.parse
 
 import view
@@ -143,6 +144,19 @@ class Serving(view.Case):
         with view.Server("--no-index", self.path) as server:
             server.ask("info")
         self.assertEqual(os.listdir(self.dir), ["t.ctf"])
+
+    def test_a_pipe_is_read_once(self):
+        """Nobody looks into it first to see what it is."""
+        server = view.Server.__new__(view.Server)
+        server.process = subprocess.Popen(
+            ["bash", "-c", 'exec "$0" view --no-open <(cat "$1")', common.BIN,
+             self.path], stdout=subprocess.PIPE, text=True)
+        server.url = server.process.stdout.readline().strip()
+        with server:
+            piped, = server.ask("info")["traces"]
+        with view.Server("--no-index", self.path) as server:
+            self.assertEqual(server.ask("info")["traces"][0]["total"],
+                             piped["total"])
 
     def test_an_index_in_the_cache(self):
         """Where the folder of the trace cannot be written."""

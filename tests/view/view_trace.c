@@ -19,6 +19,9 @@
  *   ns=N         between events, on average (300)
  *   odd=1        a name of 4,000 bytes, names with markup, quotes, and others
  *   exact=1      every block was recorded
+ *   phase=1      a phase from the beginning to the end (0)
+ *   reach=1      classes of what was never freed, a tenth of it without (0);
+ *                2: looked at before the very end
  *
  * Lives are short mostly: of 100 blocks 90 live for some 100 events, 9 for some
  * 10,000, and the rest until half of the trace has passed. */
@@ -28,7 +31,9 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/map.h"
 #include "wire/ctf.h"
+#include "wire/reach.h"
 #include "wire/side.h"
 
 enum {
@@ -49,7 +54,7 @@ static struct settings {
     {"depth", 24},     {"sizes", 4096},  {"heap", 0},      {"threads", 1},
     {"domains", 1},    {"moved", 0},     {"never", 5},     {"rates", 1},
     {"rss", 0},        {"ns", 300},      {"odd", 0},       {"exact", 0},
-    {"sites", 0},      {"namesakes", 0},
+    {"sites", 0},      {"namesakes", 0}, {"reach", 0},     {"phase", 0},
 };
 
 static uint64_t
@@ -290,6 +295,42 @@ text(const char *line)
     side(ALQI_SIDE_TEXT | n_texts++, line);
 }
 
+/* Blocks that were allocated and not freed, if they are asked for. */
+static struct alqi_base_map alive;
+
+/* A tenth of what lives has no class. */
+static void
+reach_write(void)
+{
+    static const char *const classes[] = {"lost", "indirect", "possible",
+                                          "held"};
+    static struct alqi_side_reach lines[ALQI_COUNT_OF(classes)];
+    struct alqi_side_writer w = {writers[0], &n_texts, now_us()};
+    uint64_t id, none;
+    size_t at = 0;
+
+    must(alqi_side_write_line(&w, get("reach") == 1 ? "reach at=end"
+                                                    : "reach at=exit"));
+    for (size_t i = 0; i < ALQI_COUNT_OF(classes); i++)
+        lines[i].class = classes[i];
+    while (alqi_base_map_next(&alive, &at, &id, &none))
+        if (draw(10) != 0)
+            must(alqi_side_reach_put(&lines[draw(ALQI_COUNT_OF(classes))], &w,
+                                     id));
+    for (size_t i = 0; i < ALQI_COUNT_OF(classes); i++)
+        must(alqi_side_reach_end(&lines[i], &w));
+}
+
+static void
+collect(uint32_t stream, uint64_t id)
+{
+    uint64_t none;
+
+    must(alqi_ctf_write_collect(writers[stream], now_us(), id));
+    if (get("reach") != 0)
+        alqi_base_map_take(&alive, id, &none);
+}
+
 static void
 heads_write(void)
 {
@@ -306,6 +347,9 @@ heads_write(void)
                  (unsigned long long)i, 1e-3 / (double)(1 + i));
         text(line);
     }
+    if (get("phase") != 0)
+        must(alqi_side_write_phase(
+            &(struct alqi_side_writer){writers[0], &n_texts, now_us()}, "all"));
 }
 
 static void
@@ -341,6 +385,8 @@ alloc_write(uint32_t stream, enum alqi_ctf_source source)
         writers[stream], now_us(), length,
         get("exact") != 0 ? alqi_base_malloc_words(length) : 1 + draw(2),
         source, codes + stack * get("depth"), depths[stack], &id));
+    if (get("reach") != 0 && !alqi_base_map_put(&alive, id, 1))
+        abort();
     n_events++;
     return id;
 }
@@ -371,7 +417,7 @@ alloc(void)
 static void
 move(struct life life)
 {
-    must(alqi_ctf_write_collect(writers[0], now_us(), life.id));
+    collect(0, life.id);
     n_events++;
     side(ALQI_SIDE_MOVED | life.id, NULL);
     life.id = alloc_write(0, ALQI_CTF_EXTERNAL);
@@ -391,7 +437,7 @@ end_of(struct life life)
         move(life);
         return;
     } else {
-        must(alqi_ctf_write_collect(writers[life.stream], now_us(), life.id));
+        collect(life.stream, life.id);
     }
     n_events++;
 }
@@ -457,11 +503,14 @@ main(int argc, char **argv)
     writers_open(&next_id);
     heads_write();
     events_write();
+    if (get("reach") != 0)
+        reach_write();
     for (uint64_t i = 0; i < get("domains"); i++)
         must(alqi_ctf_writer_close(writers[i]));
     free(writers);
     free(codes);
     free(depths);
     free(lives);
+    alqi_base_map_clear(&alive);
     return fclose(out) == 0 ? 0 : 1;
 }

@@ -59,6 +59,7 @@ export interface TraceInfo {
     marks: { us: number; name: string }[]; /* by time */
     marks_left_out: number;
     has_rss: boolean;
+    looked: "" | "end" | "exit"; /* when the process was looked through */
     damage: string | null;
     notes: string[];
     total: Sum;
@@ -159,6 +160,24 @@ export interface Sites {
     total: Sum;
     functions: Func[];
     rows: SiteRow[];
+    rest: Rest;
+}
+
+/* What leads to what was never freed, in the order in which it is shown. */
+export const REACHES = [
+    ["lost", "Lost", "no pointer leads to them"],
+    ["indirect", "Indirectly lost", "only lost blocks lead to them"],
+    ["possible", "Possibly lost", "pointers into a block, or from old memory"],
+    ["held", "Held", "variables, stacks or registers lead to them"],
+    ["unknown", "Not looked at", ""],
+] as const;
+export type Reached = Partial<Record<(typeof REACHES)[number][0], Sum>>;
+
+export interface ReachAnswer {
+    total: Sum;
+    reach: Required<Reached>;
+    functions: Func[];
+    rows: (Omit<SiteRow, "life_us"> & { reach: Reached })[];
     rest: Rest;
 }
 

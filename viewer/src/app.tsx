@@ -14,21 +14,24 @@ import { Help } from "./help";
 import { HotView } from "./hot";
 import { onKey } from "./keys";
 import { LiveBar } from "./live";
+import type { More } from "./more";
+import { more } from "./more";
 import { FunctionName, placeOf } from "./parts";
 import { SamplesView } from "./samples";
 import { actionsFor, picked } from "./selection";
 import { SitesView } from "./sites";
 import type { Params } from "./state";
 import { VIEWS, go, linkTo, one, useParams, viewOf } from "./state";
-import { Top } from "./top";
+import { Tools, Top } from "./top";
 import { TraceView } from "./trace";
 import { TreeView } from "./tree";
 
 /* A search begins when nobody types for so long. */
 const TYPING_MS = 150;
 
-function Tabs(props: { params: Params }) {
-    const view = viewOf(props.params);
+function Tabs(props: { params: Params; view: string;
+                        list: readonly (readonly [string, string, string])[] }) {
+    const { view } = props;
     const q = one(props.params, "q") ?? "";
     const [text, set] = useState(q);
     useEffect(() => set(q), [q]);
@@ -49,8 +52,8 @@ function Tabs(props: { params: Params }) {
             left + tab.offsetWidth - ul.clientWidth));
     }, [view]);
     return <nav class="tabs" aria-label="Views"><ul ref={list}>
-        {VIEWS.map(([name, title], i) => <li key={name}>
-            <a href={linkTo({ view: name })} title={`key ${(i + 1) % 10}`}
+        {props.list.map(([name, title, key]) => <li key={name}>
+            <a href={linkTo({ view: name })} title={`key ${key}`}
                 aria-current={name === view ? "page" : undefined}
                 onClick={(e) => {
                     if (e.ctrlKey || e.metaKey || e.shiftKey) return;
@@ -85,6 +88,13 @@ function View(props: { params: Params; info: Info; trace: TraceInfo }) {
     }
 }
 
+/* Name, title and key of each. */
+const tabsOf = (trace: TraceInfo | undefined, extra: More | undefined) => [
+    ...(trace ? VIEWS.map(([name, title], i) =>
+        [name, title, String((i + 1) % 10)] as const) : []),
+    ...(extra ? [[extra.name, extra.title, "H"] as const] : []),
+];
+
 /* What can be done about the function that was picked. */
 function PickedBar() {
     const p = picked.use();
@@ -108,6 +118,7 @@ function Copied() {
 export function App() {
     const params = useParams();
     const { answer: info, error } = useAnswer<Info>("info", "");
+    const extra = more.use();
     const trace = info?.traces[Number(one(params, "t") ?? "0")] ??
         info?.traces[0];
     useEffect(() => {
@@ -115,21 +126,27 @@ export function App() {
         addEventListener("keydown", listener);
         return () => removeEventListener("keydown", listener);
     }, [trace]);
-    if (error !== undefined)
+    if (error !== undefined && !extra)
         return <><LiveBar />
             <main><p class="error" role="alert">{error}</p></main></>;
-    if (!info || !trace)
+    if (!trace && !(extra && (info || error)))
         return <main><p class="wait" role="status">Reading…</p></main>;
+    const isExtra = extra && (!trace || one(params, "view") === extra.name);
     return <>
         <nav aria-label="Skip"><a class="skip" href="#main" onClick={(e) => {
             e.preventDefault();
             document.getElementById("main")?.focus();
         }}>Skip to the view</a></nav>
-        <Top params={params} info={info} trace={trace} />
+        {info && trace ? <Top params={params} info={info} trace={trace} />
+            : <header class="line"><h1>Heap snapshot</h1><Tools isLine={true} />
+            </header>}
         <LiveBar />
-        <Tabs params={params} />
+        <Tabs params={params} view={isExtra ? extra.name : viewOf(params)}
+            list={tabsOf(trace, extra)} />
         <main id="main" tabIndex={-1}>
-            <View params={params} info={info} trace={trace} />
+            {isExtra ? <extra.View params={params} />
+                : info && trace &&
+                    <View params={params} info={info} trace={trace} />}
         </main>
         <PickedBar />
         <Copied />

@@ -6,7 +6,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
 import type { TraceInfo } from "./answers";
-import { hasHeaps } from "./answers";
+import { REACHES, hasHeaps } from "./answers";
 import { parseSize, parseTime, sizeEntry, timeEntry } from "./format";
 import { PhaseChoice } from "./marks";
 import { clean } from "./parts";
@@ -148,17 +148,19 @@ function Field(props: { label: string; children: ComponentChildren }) {
     </div>;
 }
 
-const HEAPS = [["minor", "minor"], ["major", "major"], ["malloc", "malloc"]] as
-    [string, string][];
-
-function HeapField(props: { params: Params; name: string }) {
-    const { params, name } = props;
-    const chosen = one(params, name)?.split(",") ?? HEAPS.map(([h]) => h);
-    return <Boxes label="Heap" options={HEAPS} chosen={chosen}
-        onChoose={(c) => go({ [name]: c.length === 3 || c.length === 0
-            ? undefined
-            : HEAPS.map(([h]) => h).filter((h) => c.includes(h)).join(",") })} />;
+/* A list of some. None chosen is any; where a block is of some for sure, so are
+ * all. */
+function ListField(props: { params: Params; name: string; label: string;
+                            options: [string, string][]; all?: boolean }) {
+    const { name, options } = props;
+    const names = options.map(([o]) => o);
+    return <Boxes label={props.label} options={options}
+        chosen={one(props.params, name)?.split(",") ?? (props.all ? names : [])}
+        onChoose={(c) => go({ [name]: props.all && !names[c.length] ? undefined
+            : names.filter((o) => c.includes(o)).join(",") })} />;
 }
+
+const HEAPS = ["minor", "major", "malloc"].map((h): [string, string] => [h, h]);
 
 export function FilterForm(props: { params: Params; trace: TraceInfo;
                                     side: "" | "b." }) {
@@ -191,8 +193,15 @@ export function FilterForm(props: { params: Params; trace: TraceInfo;
         {range("size", "Size", SIZE)}
         {range("life", "Lifetime", LIFE)}
         {(hasHeaps(trace) || one(params, side + "heap")) && <Field label="Heap">
-            <HeapField params={params} name={side + "heap"} />
+            <ListField params={params} name={side + "heap"} label="Heap" all
+                options={HEAPS} />
         </Field>}
+        {(trace.looked || one(params, side + "reach")) &&
+            <Field label="Never freed, and">
+                <ListField params={params} name={side + "reach"}
+                    label="Never freed, and"
+                    options={REACHES.map(([r, text]) => [r, text])} />
+            </Field>}
         {trace.threads.length > 1 && <Field label="Threads">
             <Boxes label="Threads" chosen={all(params, side + "thread")}
                 options={trace.threads.map((t) => [String(t.index),

@@ -1,6 +1,7 @@
 /* filter_text.ts -- the filter in words, a piece for each thing it asks */
 
 import type { TraceInfo } from "./answers";
+import { REACHES } from "./answers";
 import { durationText, momentText, sizeEntry } from "./format";
 import type { Changes, Params } from "./state";
 import { all, one, parseRange } from "./state";
@@ -48,6 +49,8 @@ const SINGLE: Record<string, (text: string) => string> = {
     life: (v) => `lifetime ${between(v, durationText)}`,
     size: (v) => `size ${between(v, sizeEntry)}`,
     node: () => "one call stack",
+    reach: (v) => v.split(",").map((c) => REACHES.find(([name]) =>
+        name === c)?.[1].toLowerCase() ?? c).join(", "),
     heap: (v) => `heap: ${v.split(",").join(", ")}`,
 };
 

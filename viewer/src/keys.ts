@@ -4,6 +4,7 @@ import type { TraceInfo } from "./answers";
 import { copyTable } from "./copy";
 import { formIsOpen } from "./filters";
 import { helpIsOpen } from "./help";
+import { more } from "./more";
 import { actionsFor, picked } from "./selection";
 import { focusWish } from "./timeline";
 import { VIEWS, back, focusOf, go, isPreset, now, presets } from "./state";
@@ -58,6 +59,10 @@ export function onKey(e: KeyboardEvent, trace: TraceInfo | undefined) {
         "[": () => retract("outer"),
         "]": () => retract("inner"),
         Backspace: () => back(),
+        H: () => {
+            const extra = more.get();
+            if (extra) go({ view: extra.name });
+        },
         Escape: () => picked.set(undefined),
     };
     if (view) go({ view: view[0] });

@@ -10,7 +10,11 @@ import { App } from "./app";
 import { setEngine } from "./ask";
 import { carriedEngine, isCarried } from "./engine";
 import { begin as beginLive } from "./live";
+import * as shared from "./shared";
 import { begin } from "./state";
+
+/* For heap.js, which is loaded behind this file, if it is. */
+Object.assign(globalThis, { aliquot: shared });
 
 const start = () => {
     const place = document.getElementById("app") as HTMLElement;

@@ -6,6 +6,7 @@ import { searchQuery } from "./find";
 import { durationText } from "./format";
 import { GroupsTable } from "./groups";
 import { GrowthPanel } from "./growth";
+import { ReachPanel, ReachTable, hasClasses } from "./reach";
 import { Choice, Foot, Over, Region, SiteHead, SumCells, SumHeads, SumLine, Waiting,
          mostOf } from "./parts";
 import { Rows } from "./rows";
@@ -69,7 +70,9 @@ export function SitesView(props: { params: Params; trace: TraceInfo }) {
         (typeof GROUPS)[number][0];
     const q = one(params, "q") ?? "";
     const site = group === "stack" ? "function" : group;
-    const asked = useAnswer<Sites>("sites", group === "stack" ? null
+    const leaks = one(params, "live") === "end";
+    const byClass = hasClasses(params, props.trace) && !one(params, "reach");
+    const asked = useAnswer<Sites>("sites", group === "stack" || byClass ? null
         : query(filterOf(params), `group=${group}`,
             searchQuery(q), sortQuery(sortingOf(params, COLUMNS))));
     return <section class="view fill">
@@ -77,10 +80,13 @@ export function SitesView(props: { params: Params; trace: TraceInfo }) {
             <Choice label="Group by" value={group} options={GROUPS}
                 onPick={(g) => go({ group: g === "function" ? undefined : g })} />
         </div>
-        {one(params, "live") === "end" && <GrowthPanel params={params} q={q}
+        {leaks && <ReachPanel params={params} trace={props.trace} />}
+        {leaks && <GrowthPanel params={params} q={q}
             trace={props.trace} group={site} shown={shownBy(site)} />}
         {group === "stack"
             ? <GroupsTable params={params} trace={props.trace} />
+            : byClass ? <ReachTable params={params} trace={props.trace}
+                group={site} q={q} shown={shownBy(site)} />
             : <Waiting asked={asked}>{(answer) =>
                 <Table answer={answer} trace={props.trace} params={params} />}
             </Waiting>}

@@ -10,7 +10,7 @@ export type Changes = Record<string, string | readonly string[] | undefined>;
 
 export const TIME_KEYS = ["alloc", "live", "freed", "life"] as const;
 export const FILTER_KEYS = [
-    "t", ...TIME_KEYS, "phase", "size", "heap", "thread", "domain", "in",
+    "t", ...TIME_KEYS, "phase", "size", "heap", "reach", "thread", "domain", "in",
     "infile", "inmodule", "notin", "notinfile", "notinmodule", "site", "node",
     "hide", "fold", "recursion", "threads", "by",
 ] as const;

@@ -53,7 +53,7 @@ function figures(t: TraceInfo): string {
 
 const hasNotes = (t: TraceInfo) => t.damage || t.notes.length > 0;
 
-function Tools(props: { isLine: boolean }) {
+export function Tools(props: { isLine: boolean }) {
     const theme = choice.use();
     const [next, says] = THEMES[theme];
     return <div class="head-tools">

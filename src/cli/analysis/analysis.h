@@ -266,6 +266,9 @@ alqi_cli_temporary_us(const char *context)
 
 /* Takes the record of classes that the notes have taken last. */
 void alqi_cli_reach_take(struct alqi_cli_analysis *analysis);
+/* When processes were looked through. */
+enum alqi_view_looked
+alqi_cli_reach_looked(const struct alqi_cli_analysis *analysis);
 
 /* Fills by_thread; of one wanted thread, clears the sites of all others. */
 void alqi_cli_threads_sum(struct alqi_cli_analysis *analysis);

@@ -78,6 +78,7 @@ row_reach(struct reaching *s, uint32_t i)
     if (alqi_cli_suppress_of(s->analysis, &s->analysis->sites[site]) != NULL)
         return;
     sum.largest_bytes = c->p < 1 ? (double)c->size_bytes : 0;
+    sum.is_peak = s->scan.filter.live_kind == ALQI_VIEW_LIVE_PEAK;
     alqi_cli_sum_join(&s->leaks->by_reach[reach], &sum);
     alqi_cli_sum_join(&s->leaks->reach[s->sites->group_of_site[site]][reach],
                       &sum);

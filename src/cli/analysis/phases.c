@@ -49,6 +49,7 @@ row_enter(struct run *r, uint32_t i)
                       ? r->out->n
                       : alqi_view_phase_at(r->x, rows->end[i]);
 
+    sum.is_peak = r->scan.filter.live_kind == ALQI_VIEW_LIVE_PEAK;
     alqi_cli_sum_join(&r->out->phases[from].allocated, &sum);
     if ((rows->flags[i] & ALQI_VIEW_LEFT) != 0)
         alqi_cli_sum_join(&r->out->phases[from].kept, &sum);

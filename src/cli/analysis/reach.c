@@ -55,3 +55,11 @@ alqi_cli_reach_take(struct alqi_cli_analysis *a)
     a->n_strange += !is_well || *runs->at != '\0';
     free(runs);
 }
+
+enum alqi_view_looked
+alqi_cli_reach_looked(const struct alqi_cli_analysis *a)
+{
+    if (!a->has_reach)
+        return ALQI_VIEW_LOOKED_NEVER;
+    return a->is_reach_early ? ALQI_VIEW_LOOKED_EARLY : ALQI_VIEW_LOOKED_AT_END;
+}

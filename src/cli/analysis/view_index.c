@@ -629,13 +629,13 @@ meta_of(struct alqi_cli_view_indexer *x,
         .is_exact = alqi_cli_is_exact(a) && x->share >= 1,
         .n_left_out = x->n_met - alqi_view_build_rows(x->build),
         .is_in_order = !x->is_out_of_order,
+        .looked = alqi_cli_reach_looked(a),
     };
 }
 
 /* ---- the whole ----------------------------------------------------------- */
 
-/* Writes bytes of the index (view/build.h). */
-static bool
+static bool /* view/build.h */
 put(void *arg, const void *bytes, size_t n)
 {
     return fwrite(bytes, 1, n, arg) == n;

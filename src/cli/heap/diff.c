@@ -331,7 +331,7 @@ diff_json(struct diff *d)
     alqi_cli_json_set(to, "all", both_json(d, &d->groups[0]));
     alqi_cli_json_set(to, "groups", below_json(d, groups, d->n_groups, 0));
     alqi_cli_json_set(to, "kinds", below_json(d, kinds, d->n_kinds, NO_PARENT));
-    alqi_cli_heap_json_end(to);
+    alqi_cli_heap_json_end(d->run, to);
     free(groups);
     free(kinds);
 }

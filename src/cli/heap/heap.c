@@ -24,6 +24,8 @@ const struct alqi_cli_option alqi_cli_heap_options[] = {
      ALQI_CLI_FLAG(RUN, is_holders)},
     {0, "depth", "N", NULL, "levels of --tree and --holders; default 4",
      ALQI_CLI_COUNT(RUN, depth), .least = 1, .most = 64},
+    {0, "below", "WHAT", NULL, "the tree of ADDRESS, or of a root by its name",
+     ALQI_CLI_TEXT(RUN, below)},
     {0, "path", "WHAT", NULL,
      "the shortest way from a root to ADDRESS, kind:TEXT or site:TEXT",
      ALQI_CLI_TEXT(RUN, path)},
@@ -59,8 +61,8 @@ show(struct alqi_cli_heap_run *r)
         alqi_cli_heap_histogram(r);
     else if (r->is_holders)
         alqi_cli_heap_holders(r);
-    else if (r->is_tree)
-        alqi_cli_heap_tree(r);
+    else if (r->is_tree || r->below != NULL)
+        return alqi_cli_heap_tree(r);
     else
         alqi_cli_heap_page(r);
     return ALQI_CLI_OK;
@@ -87,12 +89,12 @@ two(struct alqi_cli_heap_run *r, char **paths)
 {
     int rc;
 
-    if (r->path != NULL || r->export != NULL || r->is_tree || r->is_holders ||
-        r->is_histogram)
+    if (r->path != NULL || r->export != NULL || r->is_tree ||
+        r->below != NULL || r->is_holders || r->is_histogram)
         return alqi_cli_usage("heap",
                               "heap: of two snapshots there is the difference "
                               "alone: give one file, or no --path, --export, "
-                              "--tree, --holders, --histogram");
+                              "--tree, --below, --holders, --histogram");
     alqi_cli_term_start(&r->term, 0, !r->is_json && !r->has_no_pager);
     rc = alqi_cli_heap_diff(r, paths[0], paths[1]);
     alqi_cli_term_stop(&r->term);

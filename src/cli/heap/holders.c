@@ -37,7 +37,8 @@ struct holders {
     uint32_t *order;            /* groups: by parent, the most words first */
     struct estimate *estimates; /* by group, the most bytes first */
     uint32_t n_estimates;
-    double least_rate; /* samples a word */
+    double least_rate;    /* samples a word */
+    uint64_t least_words; /* what has less is not listed */
 };
 
 /* ---- samples ------------------------------------------------------------- */
@@ -298,15 +299,22 @@ sites_json(struct holders *h, uint32_t group)
     return to;
 }
 
-static json_t *
-groups_json(struct holders *h, uint32_t parent)
+/* Members of the object: what is below it, and how many are not listed. */
+static void
+groups_json(struct holders *h, uint32_t parent, const char *key, json_t *of)
 {
     json_t *to = json_array();
+    uint64_t n_left_out = 0;
 
     for (uint32_t i = first_below(h, parent); is_below(h, i, parent); i++) {
         const struct alqi_cli_heap_group *g = &h->groups.groups[h->order[i]];
-        json_t *one = json_object();
+        json_t *one;
 
+        if (g->all.words < h->least_words) {
+            n_left_out++;
+            continue;
+        }
+        one = json_object();
         alqi_cli_json_set(
             one, "name",
             json_string(alqi_cli_names_text(h->s->names, g->name)));
@@ -315,10 +323,11 @@ groups_json(struct holders *h, uint32_t parent)
         alqi_cli_json_count(one, "own_bytes", g->own.words * WORD_BYTES);
         alqi_cli_json_count(one, "own_blocks", g->own.n_blocks);
         alqi_cli_json_set(one, "sites", sites_json(h, h->order[i]));
-        alqi_cli_json_set(one, "below", groups_json(h, h->order[i]));
+        groups_json(h, h->order[i], "below", one);
         json_array_append_new(to, one);
     }
-    return to;
+    alqi_cli_json_set(of, key, to);
+    alqi_cli_json_count(of, "left_out", n_left_out);
 }
 
 static void
@@ -328,8 +337,8 @@ holders_show(struct holders *h)
 
     if (h->run->is_json) {
         to = alqi_cli_heap_head_json(h->run);
-        alqi_cli_json_set(to, "groups", groups_json(h, 0));
-        alqi_cli_heap_json_end(to);
+        groups_json(h, 0, "groups", to);
+        alqi_cli_heap_json_end(h->run, to);
         return;
     }
     alqi_cli_heap_head(h->run);
@@ -350,6 +359,8 @@ alqi_cli_heap_holders(struct alqi_cli_heap_run *run)
 {
     struct holders h = {.run = run, .s = &run->snapshot, .least_rate = 1};
 
+    if (run->least_part > 0)
+        h.least_words = h.s->held.words / run->least_part;
     alqi_cli_heap_groups_make(&h.groups, h.s, h.s->names, run->depth);
     samples_take(&h);
     groups_sort(&h);

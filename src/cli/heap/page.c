@@ -6,6 +6,7 @@
 #include "cli/heap/chain.h"
 #include "cli/heap/print.h"
 
+enum { KINDS_SERVED = 500 }; /* the first ones */
 enum { WORD_BYTES = 8, USED = ALQI_CLI_HEAP_BYTES + ALQI_CLI_HEAP_BLOCKS + 2 };
 
 /* ---- kinds --------------------------------------------------------------- */
@@ -49,15 +50,18 @@ kinds_print(struct alqi_cli_heap_run *r)
     alqi_cli_heap_rows_free(&rows);
 }
 
-static json_t *
-kinds_json(struct alqi_cli_heap_run *r)
+/* Members: all kinds, but for a server. */
+static void
+kinds_json(struct alqi_cli_heap_run *r, json_t *of)
 {
     struct alqi_cli_heap_snapshot *s = &r->snapshot;
     struct alqi_cli_heap_rows rows;
     json_t *to = json_array();
+    uint32_t n;
 
     kinds_sort(r, &rows);
-    for (uint32_t i = 0; i < rows.n; i++) {
+    n = r->taken != NULL && rows.n > KINDS_SERVED ? KINDS_SERVED : rows.n;
+    for (uint32_t i = 0; i < n; i++) {
         const struct alqi_cli_heap_kind *k = &s->kinds[rows.rows[i].order];
         json_t *o = json_object();
 
@@ -72,8 +76,9 @@ kinds_json(struct alqi_cli_heap_run *r)
                             k->all.n_blocks - k->held.n_blocks);
         json_array_append_new(to, o);
     }
+    alqi_cli_json_set(of, "kinds", to);
+    alqi_cli_json_count(of, "kinds_left_out", rows.n - n);
     alqi_cli_heap_rows_free(&rows);
-    return to;
 }
 
 /* ---- roots and blocks ---------------------------------------------------- */
@@ -154,8 +159,8 @@ alqi_cli_heap_histogram(struct alqi_cli_heap_run *r)
         return;
     }
     to = alqi_cli_heap_head_json(r);
-    alqi_cli_json_set(to, "kinds", kinds_json(r));
-    alqi_cli_heap_json_end(to);
+    kinds_json(r, to);
+    alqi_cli_heap_json_end(r, to);
 }
 
 static void
@@ -166,9 +171,11 @@ page_json(struct alqi_cli_heap_run *r, const struct alqi_cli_heap_facts *facts,
     json_t *to = alqi_cli_heap_head_json(r);
 
     alqi_cli_json_set(to, "holders", rows_json(r, facts, holders));
+    alqi_cli_json_count(to, "holders_left_out", holders->n_left_out);
     alqi_cli_json_set(to, "biggest", rows_json(r, facts, blocks));
-    alqi_cli_json_set(to, "kinds", kinds_json(r));
-    alqi_cli_heap_json_end(to);
+    alqi_cli_json_count(to, "biggest_left_out", blocks->n_left_out);
+    kinds_json(r, to);
+    alqi_cli_heap_json_end(r, to);
 }
 
 void

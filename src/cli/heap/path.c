@@ -57,10 +57,10 @@ address_name(struct ways *w, const char *text)
     errno = 0;
     address = strtoull(text, &end, 0);
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0)
-        return alqi_cli_usage("heap",
-                              "heap: --path=%s: neither an address such as "
-                              "0x7f0012345678 nor kind:TEXT or site:TEXT",
-                              alqi_cli_shown(text).text);
+        return alqi_cli_heap_refuse(w->run, true,
+                                    "--path=%s: neither an address such as "
+                                    "0x7f0012345678 nor kind:TEXT or site:TEXT",
+                                    alqi_cli_shown(text).text);
     alqi_cli_heap_walk_begin(&walk, &w->s->file);
     while (w->n_named == 0 && alqi_cli_heap_walk_block(&walk, &block))
         if (address - (block.address - 8) < (block.wosize + 1) * 8)
@@ -90,8 +90,9 @@ site_name(struct ways *w, const char *text)
     char site[ALQI_CLI_HEAP_TEXT];
 
     if (w->s->n_samples == 0)
-        return alqi_cli_finding(
-            "heap: %s has no sampled blocks: no profile was running when it "
+        return alqi_cli_heap_refuse(
+            w->run, false,
+            "%s has no sampled blocks: no profile was running when it "
             "was taken, so it has no sites",
             w->s->file.path);
     for (uint32_t i = 0; i < w->s->n_samples; i++) {
@@ -117,8 +118,8 @@ names_find(struct ways *w)
     else
         rc = address_name(w, what);
     if (rc < 0 && w->n_named == 0)
-        rc = alqi_cli_finding("heap: no block of %s is %s", w->s->file.path,
-                              alqi_cli_shown(what).text);
+        rc = alqi_cli_heap_refuse(w->run, false, "no block of %s is %s",
+                                  w->s->file.path, alqi_cli_shown(what).text);
     return rc;
 }
 
@@ -266,7 +267,7 @@ ways_json(struct ways *w)
     for (uint32_t i = 0; i < w->n_nearest; i++)
         json_array_append_new(all, way_json(w, w->nearest[i]));
     alqi_cli_json_set(to, "ways", all);
-    alqi_cli_heap_json_end(to);
+    alqi_cli_heap_json_end(w->run, to);
 }
 
 int
@@ -278,7 +279,8 @@ alqi_cli_heap_path(struct alqi_cli_heap_run *run)
     w.named = alqi_cli_zeros((size_t)w.s->addresses.n_inner + 1, 1);
     rc = names_find(&w);
     if (rc < 0) {
-        alqi_cli_heap_edges(w.s);
+        if (w.s->graph.n_nodes == 0) /* a server asks again */
+            alqi_cli_heap_edges(w.s);
         search(&w);
         facts_find(&w);
         if (run->is_json)

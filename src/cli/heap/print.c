@@ -3,11 +3,13 @@
 #include "cli/heap/print.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/heap/chain.h"
 #include "cli/report/draw.h"
+#include "cli/tool/cli.h"
 #include "cli/tool/text.h"
 
 enum { WORD_BYTES = 8, COMMAND_BYTES = 400 };
@@ -217,9 +219,31 @@ alqi_cli_heap_row_json(struct alqi_cli_heap_run *r,
 }
 
 void
-alqi_cli_heap_json_end(json_t *to)
+alqi_cli_heap_json_end(struct alqi_cli_heap_run *r, json_t *to)
 {
+    if (r->taken != NULL) {
+        *r->taken = to;
+        return;
+    }
     json_dumpf(to, stdout, JSON_INDENT(1));
     fputc('\n', stdout);
     json_decref(to);
+}
+
+int
+alqi_cli_heap_refuse(struct alqi_cli_heap_run *r, bool is_usage,
+                     const char *format, ...)
+{
+    char text[ALQI_CLI_HEAP_TEXT];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (r->taken == NULL)
+        return is_usage ? alqi_cli_usage("heap", "heap: %s", text)
+                        : alqi_cli_finding("heap: %s", text);
+    *r->taken = json_object();
+    alqi_cli_json_set(*r->taken, "error", alqi_cli_json_clean(text));
+    return ALQI_CLI_USAGE;
 }

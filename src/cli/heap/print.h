@@ -37,7 +37,13 @@ json_t *alqi_cli_heap_row_json(struct alqi_cli_heap_run *run,
 void alqi_cli_heap_block_json(struct alqi_cli_heap_snapshot *snapshot,
                               const struct alqi_cli_heap_fact *fact,
                               json_t *to);
-/* Prints the tree to stdout, and frees it. */
-void alqi_cli_heap_json_end(json_t *to);
+/* Prints the tree to stdout, and frees it; or a server takes it. */
+void alqi_cli_heap_json_end(struct alqi_cli_heap_run *run, json_t *to);
+
+/* Says why there is no answer, or makes it one for the server, as "error".
+ * is_usage: a word of the command line is to blame. Returns the exit status. */
+int alqi_cli_heap_refuse(struct alqi_cli_heap_run *run, bool is_usage,
+                         const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

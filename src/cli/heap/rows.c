@@ -30,6 +30,10 @@ alqi_cli_heap_rows_offer(struct alqi_cli_heap_rows *rows,
 {
     uint32_t at = rows->n;
 
+    if (row->words < rows->least_words) {
+        rows->n_left_out++;
+        return;
+    }
     if (rows->n == rows->most) {
         rows->n_left_out++;
         if (rows->n == 0 || !is_before(row, &rows->rows[rows->n - 1]))
@@ -224,4 +228,78 @@ alqi_cli_heap_rows_below(struct alqi_cli_heap_rows *rows,
         }
     }
     leaves_below(rows, s, parents, n);
+}
+
+/* ---- a whole tree -------------------------------------------------------- */
+
+struct deep {
+    struct alqi_cli_heap_deep *rows;
+    uint32_t n;
+    uint64_t depth, least_words;
+    uint32_t *of_order; /* number of its row + 1; 0: it has none */
+};
+
+/* A row whose holder may be in the tree; its number + 1, or 0: it is not. */
+static uint32_t
+deep_offer(struct deep *d, const struct alqi_cli_heap_row *row)
+{
+    uint32_t parent = d->of_order[row->above];
+
+    if (parent == 0 || d->rows[parent - 1].depth == d->depth)
+        return 0;
+    if (row->words < d->least_words) {
+        d->rows[parent - 1].n_left_out++;
+        return 0;
+    }
+    d->rows = alqi_cli_grow(d->rows, d->n, sizeof *d->rows);
+    d->rows[d->n] =
+        (struct alqi_cli_heap_deep){.row = *row,
+                                    .number = d->n,
+                                    .parent = parent - 1,
+                                    .depth = d->rows[parent - 1].depth + 1};
+    return ++d->n;
+}
+
+static int
+deep_compare(const void *left, const void *right)
+{
+    const struct alqi_cli_heap_deep *a = left, *b = right;
+
+    if (a->parent != b->parent)
+        return a->parent < b->parent ? -1 : 1;
+    return a->number == b->number        ? 0
+           : a->number == 0              ? -1
+           : b->number == 0              ? 1
+           : is_before(&a->row, &b->row) ? -1
+                                         : 1;
+}
+
+/* A dominator's order is smaller than those of what it dominates, so it has its
+ * row before they come. */
+uint32_t
+alqi_cli_heap_rows_deep(struct alqi_cli_heap_snapshot *s,
+                        const struct alqi_cli_heap_row *root, uint64_t depth,
+                        uint64_t least_words, struct alqi_cli_heap_deep **rows)
+{
+    struct deep d = {.n = 1, .depth = depth, .least_words = least_words};
+    struct alqi_cli_heap_walk walk;
+    struct alqi_dump_block_read block;
+    struct alqi_cli_heap_row row;
+
+    d.rows = alqi_cli_grow(NULL, 0, sizeof *d.rows);
+    d.rows[0] = (struct alqi_cli_heap_deep){.row = *root};
+    d.of_order = alqi_cli_zeros(s->graph.n_reached, sizeof *d.of_order);
+    d.of_order[root->order] = 1;
+    for (uint32_t v = root->order + 1; v < s->graph.n_reached; v++) {
+        row = node_row(s, v);
+        d.of_order[v] = deep_offer(&d, &row);
+    }
+    alqi_cli_heap_walk_begin(&walk, &s->file);
+    while (alqi_cli_heap_walk_block(&walk, &block))
+        if (leaf_row(s, &walk, &block, &row))
+            deep_offer(&d, &row);
+    free(d.of_order);
+    qsort(d.rows, d.n, sizeof *d.rows, deep_compare);
+    *rows = d.rows;
+    return d.n;
 }

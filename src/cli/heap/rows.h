@@ -18,6 +18,7 @@ struct alqi_cli_heap_row {
 struct alqi_cli_heap_rows {
     struct alqi_cli_heap_row *rows; /* the most words first; owned */
     uint32_t n, most;               /* at most so many are kept */
+    uint64_t least_words;           /* none with less is */
     uint64_t n_left_out;
 };
 
@@ -42,6 +43,22 @@ void alqi_cli_heap_rows_blocks(struct alqi_cli_heap_rows *rows,
 void alqi_cli_heap_rows_below(struct alqi_cli_heap_rows *rows,
                               struct alqi_cli_heap_snapshot *snapshot,
                               const uint32_t *parents, uint32_t n);
+
+/* A row of a tree. */
+struct alqi_cli_heap_deep {
+    struct alqi_cli_heap_row row;
+    uint32_t number, parent; /* the first row is 0; a parent's is smaller */
+    uint32_t depth;          /* below the first row */
+    uint64_t n_left_out;     /* rows below it with too few words */
+};
+
+/* All that lies below root, which is the first row, down to a depth, and has
+ * least_words: in one look over all nodes.  Sorted by parent, then the most
+ * words first; owned by the caller.  Returns the number of rows. */
+uint32_t alqi_cli_heap_rows_deep(struct alqi_cli_heap_snapshot *snapshot,
+                                 const struct alqi_cli_heap_row *root,
+                                 uint64_t depth, uint64_t least_words,
+                                 struct alqi_cli_heap_deep **rows);
 
 /* No rows, and so many at most; 0: all. */
 void alqi_cli_heap_rows_begin(struct alqi_cli_heap_rows *rows, uint64_t most);

@@ -10,6 +10,7 @@
 
 extern const char alqi_cli_page_index[], alqi_cli_page_index_end[];
 extern const char alqi_cli_page_script_end[], alqi_cli_page_style_end[];
+extern const char alqi_cli_page_heap[], alqi_cli_page_heap_end[];
 extern const char alqi_cli_page_engine_start[], alqi_cli_page_engine_end[];
 
 /* The engine for pages that stand alone; a server has it compiled in. */
@@ -20,7 +21,7 @@ alqi_cli_page_engine(size_t *n_bytes)
     return alqi_cli_page_engine_start;
 }
 
-/* A linear search: there are three files. */
+/* A linear search: there are four files. */
 bool
 alqi_cli_page_find(const char *name, struct alqi_cli_page_file *file)
 {
@@ -31,6 +32,8 @@ alqi_cli_page_find(const char *name, struct alqi_cli_page_file *file)
          alqi_cli_page_index_end},
         {"app.js", "text/javascript; charset=utf-8", alqi_cli_page_script,
          alqi_cli_page_script_end},
+        {"heap.js", "text/javascript; charset=utf-8", alqi_cli_page_heap,
+         alqi_cli_page_heap_end},
         {"app.css", "text/css; charset=utf-8", alqi_cli_page_style,
          alqi_cli_page_style_end},
     };

@@ -24,6 +24,7 @@ alqi_cli_page_\end:
 	file	index, index_end, "index.html"
 	file	script, script_end, "app.js"
 	file	style, style_end, "app.css"
+	file	heap, heap_end, "heap.js"
 	file	engine_start, engine_end, "engine.wasm"
 	file	script_hash, script_hash_end, "app.js.sha256"
 	file	style_hash, style_hash_end, "app.css.sha256"

@@ -19,6 +19,7 @@
 #include "cli/tool/text.h"
 #include "cli/view/live.h"
 #include "cli/view/open.h"
+#include "cli/view/snapshot.h"
 #include "cli/view/source.h"
 #include "view/answer.h"
 
@@ -44,6 +45,8 @@ struct view {
     struct alqi_view_set *set;
     /* the source file that was shown last */
     struct alqi_cli_view_source source;
+    /* of a managed heap */
+    struct alqi_cli_view_snapshot snapshot;
 };
 
 const struct alqi_cli_option alqi_cli_view_options[] = {
@@ -66,6 +69,12 @@ const struct alqi_cli_option alqi_cli_view_options[] = {
     {0},
 };
 
+static bool
+has_target(const struct view *v)
+{
+    return v->target.pid != 0 || v->target.control != NULL;
+}
+
 /* ---- answers ------------------------------------------------------------- */
 
 /* The engine's status is that of HTTP; its text becomes the answer's, which
@@ -85,16 +94,22 @@ answer_api(struct view *v, const char *name, const char *query,
 /* A name that is no file of the page leaves the answer empty: 404. The policy
  * lets the page load from this server alone. */
 static void
-answer_page(const char *name, struct alqi_cli_http_answer *out)
+answer_page(const struct view *v, const char *name,
+            struct alqi_cli_http_answer *out)
 {
     static const char policy[] =
         "default-src 'none'; script-src 'self'; style-src 'self'; "
         "img-src data:; connect-src 'self'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'";
+    const char *index = alqi_cli_view_snapshot_index(&v->snapshot);
     struct alqi_cli_page_file file;
 
     if (!alqi_cli_page_find(name, &file))
         return;
+    if (index != NULL && (name[0] == '\0' || strcmp(name, "index.html") == 0)) {
+        file.bytes = index;
+        file.n_bytes = strlen(index);
+    }
     out->status = 200;
     out->type = file.type;
     out->policy = policy;
@@ -113,10 +128,12 @@ answer(void *arg, const struct alqi_cli_http_request *request,
 
     if (strcmp(request->path, "/api/live") == 0)
         alqi_cli_view_live_answer(v->live, request, out);
+    else if (alqi_cli_view_snapshot_answer(&v->snapshot, request, out))
+        return;
     else if (strncmp(request->path, api, sizeof api - 1) == 0)
         answer_api(arg, request->path + sizeof api - 1, request->query, out);
     else
-        answer_page(request->path + 1, out);
+        answer_page(v, request->path + 1, out);
 }
 
 /* ---- the verb ------------------------------------------------------------ */
@@ -197,12 +214,6 @@ serve(struct view *v)
     return ALQI_CLI_OK;
 }
 
-static bool
-has_target(const struct view *v)
-{
-    return v->target.pid != 0 || v->target.control != NULL;
-}
-
 /* Opens the process and all operands. -1, or the status to exit with;
  * v->n_files says how many are to be closed either way. */
 static int
@@ -231,6 +242,12 @@ files_open(struct view *v, int argc, char **argv, int first)
         struct alqi_cli_view_file *file = &v->files[v->n_files];
         const char *error;
 
+        if (alqi_cli_heap_answers_is(argv[i])) {
+            rc = alqi_cli_view_snapshot_open(&v->snapshot, argv[i]);
+            if (rc >= 0)
+                return rc;
+            continue;
+        }
         rc = alqi_cli_view_open(file, argv[i], !v->has_no_index,
                                 v->suppress.is_given ? &v->suppress : NULL);
 
@@ -243,6 +260,8 @@ files_open(struct view *v, int argc, char **argv, int first)
         return alqi_cli_unreadable("the index of %s cannot be used: %s",
                                    argv[i], error);
     }
+    alqi_cli_view_snapshot_begin(&v->snapshot,
+                                 v->n_files == 0 && !has_target(v));
     return -1;
 }
 
@@ -264,6 +283,7 @@ alqi_cli_view(int argc, char **argv)
     alqi_cli_view_live_drop(v.live);
     for (uint32_t i = 0; i < v.n_files; i++)
         alqi_cli_view_close(&v.files[i]);
+    alqi_cli_view_snapshot_close(&v.snapshot);
     free(v.files);
     alqi_cli_suppress_free(&v.suppress);
     free(v.source.text);

@@ -1,0 +1,138 @@
+/* reach.tsx -- what was never freed by what leads to it: all of it, and by site */
+
+import type { Func, ReachAnswer, Sum, TraceInfo } from "./answers";
+import { REACHES, hasHeaps } from "./answers";
+import { query, useAnswer } from "./ask";
+import { searchQuery } from "./find";
+import { total } from "./forest";
+import { countText } from "./format";
+import { Cell, Num, Over, Region, SiteHead, SumCells, SumHeads, SumLine, Waiting,
+         errOf, errText, sumText } from "./parts";
+import { Rows } from "./rows";
+import { pick } from "./selection";
+import { Head, sortQuery, sortingOf } from "./sort";
+import type { By, Params } from "./state";
+import { byOf, filterOf, go, one } from "./state";
+
+const COLUMNS = ["lost", "name", "indirect", "possible", "held", "unknown"];
+
+/* What was not looked at is shown where there is some. */
+const shownOf = (a: ReachAnswer) =>
+    REACHES.filter(([r]) => r !== "unknown" || a.reach[r].n > 0);
+
+/* Where a trace has no classes: how to get them. */
+const NotLooked = () => <p class="over dim">Which of them does a pointer still
+    lead to? A trace of <code>aliquot record --leaks</code> tells.</p>;
+
+/* All of it. A class is a button that filters. */
+function Classes(props: { answer: ReachAnswer; params: Params;
+                          trace: TraceInfo }) {
+    const { answer, params } = props;
+    const exact = props.trace.is_exact;
+    const by = byOf(params);
+    return <Region label="What leads to them" class="growth">
+        <table class="figures">
+            <caption>Never freed, by what led to it {props.trace.looked ===
+                "end" ? "at the end"
+                : "when exit handlers had run; libraries may free more"}
+            </caption>
+            <thead><tr><th scope="col">Class</th>
+                <SumHeads exact={exact} by={by} /></tr></thead>
+            <tbody>{shownOf(answer).map(([r, name, meaning]) => <tr key={r}>
+                <th scope="row"><button type="button" class="plain"
+                    aria-pressed={one(params, "reach") === r}
+                    onClick={() => go({ reach: one(params, "reach") === r
+                        ? undefined : r })}>{name}</button>{" "}
+                    <span class="dim">{meaning}</span></th>
+                <SumCells sum={answer.reach[r]} whole={answer.total} by={by}
+                    exact={exact} />
+            </tr>)}</tbody>
+        </table>
+        <p class="under dim">Which pointers lead to them a trace does not have:
+            what record --leaks wrote at the end says it.</p>
+    </Region>;
+}
+
+function ClassCell(props: { sum: Sum | undefined; by: By; exact: boolean }) {
+    const { sum, by } = props;
+    return <td class="n" data-v={sum ? total(sum, by) : 0}
+        title={sum && sumText(sum, props.exact)}>
+        {sum ? <Num x={total(sum, by)} by={by} /> : <span class="dim">0</span>}
+        {sum && <span class="dim"> {errText(errOf(sum, by), by)}</span>}
+    </td>;
+}
+
+function BySite(props: { answer: ReachAnswer; params: Params; exact: boolean;
+                         shown: (f: Func | undefined) => Func | undefined }) {
+    const { answer, exact, params } = props;
+    const by = byOf(params);
+    const sorting = sortingOf(params, COLUMNS);
+    const classes = shownOf(answer);
+    const { rest } = answer;
+    return <>
+        <Over><SumLine sum={answer.total} exact={exact} label="Total" /></Over>
+        <Region label="Allocation sites">
+            <table class="figures">
+                <thead><tr>
+                    <Head sorting={sorting} column="name" label="Site" />
+                    {classes.map(([r, name]) => <Head key={r} class="n"
+                        sorting={sorting} column={r} label={name} />)}
+                    <th scope="col" class="n">All</th>
+                </tr></thead>
+                <Rows rows={answer.rows}
+                    keyOf={(r) => [r.id, r.line, r.is_mapping].join()}
+                    onPick={(r) => {
+                        const fn = answer.functions[r.function];
+                        if (fn) pick({ fn, line: r.line });
+                    }}
+                    cells={(r) => <>
+                        <SiteHead q={one(params, "q") ?? ""} r={r}
+                            functions={answer.functions}
+                            fn={props.shown(answer.functions[r.function])} />
+                        {classes.map(([c]) => <ClassCell key={c} by={by}
+                            sum={r.reach[c]} exact={exact} />)}
+                        <Cell x={total(r.sum, by)} by={by} />
+                    </>} />
+                <tfoot>
+                    {rest.rows > 0 && <tr class="rest">
+                        <th scope="row">{countText(rest.rows)} more, not
+                            listed</th>
+                        {classes.map(([c]) => <td key={c} />)}
+                        <Cell x={total(rest.sum, by)} by={by} />
+                    </tr>}
+                    <tr class="whole">
+                        <th scope="row">Total</th>
+                        {classes.map(([c]) => <ClassCell key={c} by={by}
+                            sum={answer.reach[c]} exact={exact} />)}
+                        <Cell x={total(answer.total, by)} by={by} />
+                    </tr>
+                </tfoot>
+            </table>
+        </Region>
+    </>;
+}
+
+export const hasClasses = (params: Params, trace: TraceInfo) =>
+    one(params, "live") === "end" && trace.looked !== "";
+
+/* The classes; sites by class only while none is chosen. */
+export function ReachPanel(props: { params: Params; trace: TraceInfo }) {
+    const { params, trace } = props;
+    const { answer } = useAnswer<ReachAnswer>("reach", trace.looked === ""
+        ? null : query(filterOf(params, "", ["reach"]), "limit=1"));
+    if (answer) return <Classes {...props} answer={answer} />;
+    return hasHeaps(trace) || trace.looked !== "" ? null : <NotLooked />;
+}
+
+export function ReachTable(props: { params: Params; trace: TraceInfo;
+                                    group: string; q: string;
+                                    shown: (f: Func | undefined) =>
+                                        Func | undefined }) {
+    const { params, q } = props;
+    const asked = useAnswer<ReachAnswer>("reach", query(filterOf(params),
+        `group=${props.group}`, searchQuery(q),
+        sortQuery(sortingOf(params, COLUMNS))));
+    return <Waiting asked={asked}>{(answer) => <BySite answer={answer}
+        params={params} exact={props.trace.is_exact} shown={props.shown} />}
+    </Waiting>;
+}
