@@ -94,7 +94,7 @@ PLACES = {
     "behind_guarded_globals": r"guarded\+0x[0-9a-f]+ \(leaks_lsan_shapes\)",
     "on_stack_of_thread": r"stack of thread \d+",
     "in_tls": r"thread-local memory of thread \d+",
-    "in_key": r"thread-specific data of thread \d+",
+    "in_key": r"thread-local memory of thread \d+",
 }
 
 

@@ -85,7 +85,8 @@ alqi_cli_modules_open(const struct alqi_cli_attach_target *target,
     m->dwfl = dwfl_begin(&callbacks);
     if (m->dwfl != NULL && dwfl_linux_proc_report(m->dwfl, m->pid) == 0 &&
         dwfl_report_end(m->dwfl, NULL, NULL) == 0 &&
-        dwfl_linux_proc_attach(m->dwfl, m->pid, true) == 0)
+        (library_name[0] == '\0' ||
+         dwfl_linux_proc_attach(m->dwfl, m->pid, true) == 0))
         return m;
     alqi_cli_modules_drop(m);
     return NULL;

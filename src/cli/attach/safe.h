@@ -13,7 +13,8 @@
 struct alqi_cli_modules;
 
 /* `library` is the file, here, of the module that is called `library_name`
- * there.  NULL: no memory, or the process has gone. */
+ * there; "" is for names alone, which need no thread.  NULL: no memory, or the
+ * process has gone. */
 struct alqi_cli_modules *
 alqi_cli_modules_open(const struct alqi_cli_attach_target *target,
                       const char *library, const char *library_name);

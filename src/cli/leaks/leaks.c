@@ -204,7 +204,6 @@ trace_look(struct alqi_cli_leaks_run *r, int fd)
     r->is_whole = alqi_cli_is_exact(&r->found.analysis);
     since_us = alqi_cli_mono_us();
     since_cpu = clock();
-    r->places = alqi_cli_leak_places_open(&r->core);
     r->scan.tls_bytes = alqi_cli_leak_places_tls_bytes(r->places);
     alqi_cli_leak_scan_run(&r->scan, &r->core, r->path, r->is_whole);
     r->scan_us = alqi_cli_mono_us() - since_us;
@@ -213,7 +212,6 @@ trace_look(struct alqi_cli_leaks_run *r, int fd)
         found_show(r);
     else
         rc = ALQI_CLI_FINDING;
-    alqi_cli_leak_places_drop(r->places);
     alqi_cli_leak_found_free(&r->found);
     alqi_cli_input_drop(input);
     return rc;
@@ -337,8 +335,11 @@ look(struct alqi_cli_leaks_run *r)
         return rc;
     rc = ALQI_CLI_FINDING;
     if (core_take(r)) {
+        /* while the process is there: it may end when it is let go */
+        r->places = alqi_cli_leak_places_open(&r->core);
         if (end_take(r))
             rc = recording_look(r);
+        alqi_cli_leak_places_drop(r->places);
         alqi_cli_leak_scan_free(&r->scan);
         alqi_cli_end_leave(&r->core);
         alqi_cli_core_drop(&r->core);
