@@ -17,6 +17,12 @@
 #include "memprof/state.h"
 #include "memprof/stash.h"
 
+uint64_t
+alqi_memprof_running_samples(const struct alqi_memprof_thread *t)
+{
+    return t->running != NULL ? t->running->n_samples : 0;
+}
+
 ALQI_COLD void
 alqi_callback_failed(struct alqi_memprof_thread *t, struct alq_profile *p,
                      int code)

@@ -247,6 +247,10 @@ bool alqi_memprof_realloc_data(const struct alqi_memprof_entry *taken,
                                int (*dealloc_major)(void *arg, uintptr_t data),
                                uintptr_t *data);
 
+/* In a callback of a block's entry: its samples, as they were drawn; the same
+ * number in each callback of the entry.  0: none runs. */
+uint64_t alqi_memprof_running_samples(const struct alqi_memprof_thread *thread);
+
 /* ---- a heap's own recording ----------------------------------------------
  *
  * For code of the heap that, like the engine, must not be entered twice on one

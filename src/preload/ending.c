@@ -1,4 +1,13 @@
-/* ending.c -- the process waits with its end until it has been looked through
+/* ending.c -- how the recording ends, and that the process waits with its end
+ * until it has been looked through
+ *
+ *   runs --exit(), _exit(), quick_exit()--> EXITED     (a last look before)
+ *        --exec, of the process itself----> EXECUTED --it failed--> runs
+ *        --the recording alone is ended---> DETACHED   (once and for all)
+ *        --a signal, a bare system call---> no flag: readers say killed
+ *
+ * Handlers and destructors that run later may still allocate: the last event
+ * may come after the time of the end.
  *
  *   exit()'s handlers have run --> WAITS --the command--> LOOKED --> it ends
  *   _exit(), quick_exit() -------'   '--no command reads the pipe--> it ends
@@ -62,12 +71,62 @@ alqi_preload_ending(void)
     }
 }
 
+/* ---- how it ended -------------------------------------------------------- */
+
+bool
+alqi_preload_is_recorded(void)
+{
+    return alqi_plat_confinement_sigsafe() == ALQI_PLAT_FREE &&
+           alqi_preload_file_header()->pid == (uint32_t)syscall(SYS_getpid);
+}
+
+static bool
+is_detached(struct alqi_raw_header *header)
+{
+    uint32_t flags = atomic_load_explicit(&header->flags, memory_order_relaxed);
+
+    return (flags & ALQI_RAW_DETACHED) != 0;
+}
+
+void
+alqi_preload_ended(enum alqi_raw_flag how)
+{
+    struct alqi_raw_header *header = alqi_preload_file_header();
+
+    if (is_detached(header))
+        return;
+    alqi_preload_poll_most();
+    atomic_store_explicit(&header->ended_ns, alqi_plat_mono_ns_sigsafe(),
+                          memory_order_relaxed);
+    alqi_preload_flag(how);
+}
+
+void
+alqi_preload_not_ended(enum alqi_raw_flag how)
+{
+    struct alqi_raw_header *header = alqi_preload_file_header();
+
+    if (is_detached(header))
+        return;
+    alqi_preload_unflag(how);
+    atomic_store_explicit(&header->ended_ns, 0, memory_order_relaxed);
+}
+
 /* ---- ends without a destructor ------------------------------------------- */
+
+/* .inv.own_end */
+static void
+ending(void)
+{
+    alqi_preload_ending();
+    if (alqi_preload_is_recorded())
+        alqi_preload_ended(ALQI_RAW_EXITED);
+}
 
 static _Noreturn void
 end_now(int status)
 {
-    alqi_preload_ending();
+    ending();
     for (;;)
         syscall(SYS_exit_group, status);
 }
@@ -89,7 +148,7 @@ quick_exit(int status)
 {
     void (*real)(int);
 
-    alqi_preload_ending();
+    ending();
     *(void **)&real = dlsym(RTLD_NEXT, "quick_exit");
     if (real != NULL)
         real(status);

@@ -49,6 +49,8 @@ struct alqi_preload_exact {
     uint64_t serial;         /* of the capture that path is of        */
     uint64_t clock_at_ticks; /* the next CLOCK is due                 */
     uint64_t clock_step_ticks;
+    uint64_t new_bytes;    /* allocated since it last asked for a look     */
+    uint64_t growth_bytes; /* as many are reason enough (poll.c .inv.height) */
     struct alqi_exact_encoder encoder;
     uint32_t n_path;
     uint64_t path[];
@@ -102,6 +104,8 @@ part_open(struct alqi_preload_exact *x)
     x->stream = STREAM_FIRST + n;
     x->epoch = exact.epoch;
     x->clock_step_ticks = CLOCK_FIRST_TICKS;
+    x->new_bytes = 0;
+    x->growth_bytes = alqi_preload_poll_growth_bytes();
     x->is_announced = false;
     x->name[0] = '\0';
     x->serial = 0;
@@ -188,28 +192,42 @@ ready(struct alqi_preload_thread *thread)
     return ready_slow(thread);
 }
 
+/* The heap may have grown, and the last CLOCK is as far away as the first two
+ * are: the line through them has to be one. */
+static bool
+is_look_due(const struct alqi_preload_exact *x, uint64_t ticks)
+{
+    return x->new_bytes > x->growth_bytes &&
+           ticks + x->clock_step_ticks >= x->clock_at_ticks + CLOCK_FIRST_TICKS;
+}
+
 /* What may stand between two events. */
 static ALQI_COLD void
 put_between(struct alqi_preload_thread *thread, uint64_t ticks)
 {
     struct alqi_preload_exact *x = thread->exact;
+    bool is_grown = is_look_due(x, ticks);
     uint64_t now_ns, rss_bytes;
 
     if (!x->encoder.state.is_timed && atomic_load(&exact.is_timed))
         alqi_exact_put_control(&x->encoder, ALQI_EXACT_TIMED, 0);
-    if (ticks < x->clock_at_ticks)
+    if (ticks < x->clock_at_ticks && !is_grown)
         return;
     now_ns = alqi_plat_mono_ns_sigsafe();
     alqi_exact_put_clock(&x->encoder, ticks, now_ns);
     if (alqi_plat_confinement_sigsafe() == ALQI_PLAT_FREE)
         alqi_preload_copy_look();
-    rss_bytes = alqi_preload_poll_rss(now_ns);
+    rss_bytes = alqi_preload_poll_rss(now_ns, is_grown);
     if (rss_bytes != 0)
         alqi_exact_put_control(&x->encoder, ALQI_EXACT_RSS, rss_bytes);
+    if (is_grown) {
+        x->new_bytes = 0;
+        x->growth_bytes = alqi_preload_poll_growth_bytes();
+    }
     if (alqi_preload_poll_name(x->name))
         alqi_exact_put_thread(&x->encoder, ticks, thread->index, thread->tid,
                               x->name);
-    if (x->clock_step_ticks < CLOCK_LAST_TICKS)
+    if (ticks >= x->clock_at_ticks && x->clock_step_ticks < CLOCK_LAST_TICKS)
         x->clock_step_ticks *= 2;
     x->clock_at_ticks = ticks + x->clock_step_ticks;
 }
@@ -222,7 +240,7 @@ between(struct alqi_preload_thread *thread, uint64_t ticks)
     const struct alqi_preload_exact *x = thread->exact;
 
     if (ALQI_UNLIKELY(
-            ticks >= x->clock_at_ticks ||
+            ticks >= x->clock_at_ticks || x->new_bytes > x->growth_bytes ||
             x->encoder.state.is_timed !=
                 atomic_load_explicit(&exact.is_timed, memory_order_relaxed)))
         put_between(thread, ticks);
@@ -351,6 +369,7 @@ alloc_put(struct alqi_preload_thread *thread, uint64_t ticks, const void *block,
     struct alqi_preload_exact *x = thread->exact;
 
     between(thread, ticks);
+    x->new_bytes += size_bytes;
     return ALQI_LIKELY(alloc_try(thread, ticks, block, size_bytes, node)) ||
            (turn(x) && alloc_try(thread, ticks, block, size_bytes, node));
 }

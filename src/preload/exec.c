@@ -228,7 +228,6 @@ run_followed(const struct call *c, bool is_self)
     char **list = var_find(c->envp, "LD_PRELOAD");
     bool is_kept = alqi_preload_config_is_kept();
     struct room room;
-    int result;
 
     room.vars = alloca((vars_count(c->envp) + 3) * sizeof *room.vars);
     room.list = alloca(strlen(alqi_preload_config_own_entry()) +
@@ -242,18 +241,13 @@ run_followed(const struct call *c, bool is_self)
         vars_add(&room, c->envp);
     else
         return c->run(c, c->envp);
-    if (is_self)
-        alqi_preload_flag(ALQI_RAW_EXECUTED);
-    result = c->run(c, room.vars);
-    if (is_self)
-        alqi_preload_unflag(ALQI_RAW_EXECUTED);
-    return result;
+    return c->run(c, room.vars);
 }
 
-/* Runs a program.  Where neither this image nor its children are followed, or
- * no file may be looked at, the environment passes untouched. */
+/* Where neither this image nor its children are followed, or no file may be
+ * looked at, the environment passes untouched. */
 static int
-run(const struct call *c)
+run_any(const struct call *c)
 {
     bool is_self = !c->is_spawn && self != 0 && getpid() == self;
 
@@ -265,6 +259,22 @@ run(const struct call *c)
         alqi_preload_config_passed()[0] == '\0')
         return c->run(c, c->envp);
     return run_followed(c, is_self);
+}
+
+/* Runs a program.  A recording of this process, be it a forked child's, ends
+ * with that unless it fails. */
+static int
+run(const struct call *c)
+{
+    bool is_recorded = !c->is_spawn && alqi_preload_is_recorded();
+    int result;
+
+    if (is_recorded)
+        alqi_preload_ended(ALQI_RAW_EXECUTED);
+    result = run_any(c);
+    if (is_recorded)
+        alqi_preload_not_ended(ALQI_RAW_EXECUTED);
+    return result;
 }
 
 /* ---- the calls ----------------------------------------------------------- */

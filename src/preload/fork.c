@@ -134,7 +134,7 @@ child_restart(bool is_prepared)
     alqi_preload_got_fork_child();
     alqi_preload_attach_fork_child();
     alqi_preload_inside_fork_child();
-    alqi_preload_recorder_fork_child();
+    alqi_preload_recorder_fork_child(is_prepared);
     alqi_preload_exact_fork_child();
     alqi_preload_live_fork_child(is_prepared);
     atomic_store(&alqi_preload_pending, 0);

@@ -147,7 +147,7 @@ on_exit_mark(void)
     alqi_preload_poll_last();
     alqi_preload_recorder_drops();
     alqi_preload_ending();
-    alqi_preload_flag(ALQI_RAW_EXITED);
+    alqi_preload_ended(ALQI_RAW_EXITED);
 }
 
 /* Makes the engine's domain, whose stacks leave out the frames of this library.

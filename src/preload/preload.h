@@ -430,6 +430,14 @@ void alqi_preload_recorder_moved(struct alqi_preload_thread *thread,
 void alqi_preload_recorder_drops(void);
 /* The process is about to end: ending.c. */
 void alqi_preload_ending(void);
+/* The recording ends as the flag says: EXITED, EXECUTED, DETACHED. */
+void alqi_preload_ended(enum alqi_raw_flag how);
+/* The call that was to end it has failed. */
+void alqi_preload_not_ended(enum alqi_raw_flag how);
+/* The calling process is the one that the recording is of, not a child that
+ * shares its memory or has none yet.  False in a confined one, too: it cannot
+ * ask. */
+bool alqi_preload_is_recorded(void);
 /* Module events in the recording. */
 uint32_t alqi_preload_recorder_n_modules(void);
 /* In a copy of the process (copy.c): the recording's blocks, each by its place
@@ -460,24 +468,41 @@ bool alqi_preload_poll_name(char name[17]);
  * preserved. */
 void alqi_preload_poll_slow(struct alqi_preload_thread *thread,
                             uint64_t now_ns);
-/* Resident bytes when a poll is due: the first thread that comes polls for all.
- * Else, and where the system does not tell, 0. */
-uint64_t alqi_preload_poll_rss(uint64_t now_ns);
+/* Resident bytes when a look is due: the first thread that comes looks for all.
+ * Else, and where the system does not tell, 0.  is_grown: the heap may have
+ * grown by an eighth of them since the last look. */
+uint64_t alqi_preload_poll_rss(uint64_t now_ns, bool is_grown);
+/* What may be allocated before is_grown holds. */
+uint64_t alqi_preload_poll_growth_bytes(void);
+/* Looks where what is alive, in sampled blocks, has reached a new height. */
+void alqi_preload_poll_height(struct alqi_preload_thread *thread,
+                              uint64_t now_ns);
+/* A sampled block begins (> 0) or ends (< 0) that stands for so many bytes. */
+void alqi_preload_poll_alive(int64_t bytes);
+/* The kernel's maximum into the header.  Async-signal-safe. */
+void alqi_preload_poll_most(void);
 /* A command has attached: it is watched from now on. */
 void alqi_preload_poll_attached(void);
 /* The process ends. */
 void alqi_preload_poll_last(void);
-void alqi_preload_poll_fork_child(void);
+/* In a forked child; is_prepared: it has its parent's blocks. */
+void alqi_preload_poll_fork_child(bool is_prepared);
+/* Another recording begins: nothing is alive in it. */
+void alqi_preload_poll_renew(void);
 
+/* Before a sampled block begins or ends, on its thread, whose stream is ready
+ * (poll.c .inv.height). */
 static inline void
 alqi_preload_poll(struct alqi_preload_thread *thread, uint64_t now_ns)
 {
     if (ALQI_UNLIKELY(now_ns >= thread->poll_ns))
         alqi_preload_poll_slow(thread, now_ns);
+    else
+        alqi_preload_poll_height(thread, now_ns);
 }
 
 /* In a forked child: a file of its own, made when first needed. */
-void alqi_preload_recorder_fork_child(void);
+void alqi_preload_recorder_fork_child(bool is_prepared);
 
 /* The recording's counters, or a page of nobody's while there is no file. */
 void alqi_preload_count(enum alqi_raw_counter counter, uint64_t n);

@@ -304,6 +304,14 @@ rate_from_arg(void *arg)
     return rate;
 }
 
+/* What the samples of the block whose callback runs stand for. */
+static int64_t
+sampled_bytes(const struct alqi_preload_thread *thread, void *arg)
+{
+    return (int64_t)((double)alqi_memprof_running_samples(&thread->memprof) *
+                     ALQI_WORD_BYTES / rate_from_arg(arg));
+}
+
 /* The allocation with Python frames in its stack; false: it has none. */
 static bool
 python_make(struct alqi_preload_thread *thread, const struct alq_allocation *a,
@@ -329,6 +337,8 @@ on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
     struct alq_allocation made;
     bool is_made = false;
 
+    if (ALQI_LIKELY(s != NULL))
+        alqi_preload_poll(thread, now_ns);
     if (ALQI_UNLIKELY(s != NULL && (is_made = python_make(thread, a, &made)))) {
         a = &made;
         now_ns = alqi_plat_mono_ns_sigsafe(); /* python.c .inv.told */
@@ -360,7 +370,7 @@ on_alloc(void *arg, const struct alq_allocation *a, uintptr_t *data)
     if (ALQI_UNLIKELY(thread->memprof.last.truncated))
         alqi_preload_count(ALQI_RAW_TRUNCATED, 1);
     *data = data_from(s, s->encoder.next_ordinal - 1);
-    alqi_preload_poll(thread, now_ns);
+    alqi_preload_poll_alive(sampled_bytes(thread, arg));
     return ALQ_TRACK_KEEP;
 }
 
@@ -381,6 +391,8 @@ free_put(struct alqi_preload_thread *thread, uintptr_t data)
     }
     s = alqi_preload_stream_ready(thread, now_ns);
     is_own = s != NULL && s->index == stream;
+    if (ALQI_LIKELY(s != NULL))
+        alqi_preload_poll(thread, now_ns);
     if (s == NULL ||
         (!alqi_raw_put_free(&s->encoder, now_ns, is_own, stream, ordinal) &&
          (!alqi_preload_stream_turn(s, now_ns) ||
@@ -390,7 +402,6 @@ free_put(struct alqi_preload_thread *thread, uintptr_t data)
     }
     alqi_preload_stream_commit(s);
     alqi_preload_count(ALQI_RAW_FREES, 1);
-    alqi_preload_poll(thread, now_ns);
 }
 
 /* The dealloc callback.  The free of a block that realloc moves is held back
@@ -400,11 +411,11 @@ on_dealloc(void *arg, uintptr_t data)
 {
     struct alqi_preload_thread *thread = alqi_preload_current();
 
-    (void)arg;
     if (thread->moving.block != NULL && thread->moving.data == data)
         thread->moving.is_freed = true;
     else
         free_put(thread, data);
+    alqi_preload_poll_alive(-sampled_bytes(thread, arg));
     return 0;
 }
 
@@ -648,7 +659,7 @@ alqi_preload_recorder_end(struct alqi_preload_thread *thread)
         alqi_memprof_stop(alqi_preload_domain, &thread->memprof,
                           ALQI_MEMPROF_SLOT_RECORDER);
     alqi_preload_recorder_drops();
-    alqi_preload_flag(ALQI_RAW_DETACHED);
+    alqi_preload_ended(ALQI_RAW_DETACHED);
     alqi_preload_streams_end();
     if (recorder.profile == NULL)
         return;
@@ -664,7 +675,7 @@ void
 alqi_preload_recorder_close(void)
 {
     recorder.epoch++;
-    alqi_preload_poll_fork_child();
+    alqi_preload_poll_renew();
     alqi_preload_streams_close();
     alqi_preload_stream_renew(&modules);
     alqi_preload_python_close();
@@ -674,10 +685,10 @@ alqi_preload_recorder_close(void)
 }
 
 void
-alqi_preload_recorder_fork_child(void)
+alqi_preload_recorder_fork_child(bool is_prepared)
 {
     recorder.epoch++;
-    alqi_preload_poll_fork_child();
+    alqi_preload_poll_fork_child(is_prepared);
     alqi_preload_streams_fork_child();
     modules.chunk = NULL; /* the parent's */
     alqi_preload_stream_renew(&modules);

@@ -97,7 +97,7 @@ enum alqi_raw_counter {
 enum alqi_raw_flag {
     ALQI_RAW_FORKED = 1,     /* begins at a fork: earlier blocks are unknown */
     ALQI_RAW_OWN_MALLOC = 2, /* the program brings its own malloc            */
-    ALQI_RAW_EXITED = 4,     /* exit handlers ran                            */
+    ALQI_RAW_EXITED = 4,     /* exit handlers ran, or it called _exit        */
     ALQI_RAW_IS_EXACT = 8,   /* every block, not a sample: wire/exact.h      */
     ALQI_RAW_LATE = 16,      /* begun in a process that had begun before     */
     ALQI_RAW_PAUSED = 32,    /* it was stopped, if only for a while          */
@@ -183,6 +183,12 @@ struct alqi_raw_header {
     /* 1: a command asks for a copy; the process takes that back when it
      * connects. */
     _Atomic(uint32_t) copy_asked;
+    /* CLOCK_MONOTONIC of the end, written before EXITED, EXECUTED or DETACHED;
+     * 0: none of them, or a writer that did not tell. */
+    _Atomic(uint64_t) ended_ns;
+    /* The kernel's own maximum of resident memory of this image, in bytes, as
+     * of the last look at it; 0: it was not looked at. */
+    _Atomic(uint64_t) most_rss_bytes;
 };
 
 _Static_assert(sizeof(struct alqi_raw_header) <= ALQI_RAW_HEADER_BYTES,

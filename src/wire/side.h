@@ -36,7 +36,10 @@
  *            of several; its thread, cmdline and end lines have process=index)
  *   gone     process=                      (it ended: what it held went too)
  *   end      samples= frees= dropped_nested= dropped_nomem= dropped_space=
- *            dropped_cap= ... ended=exit|killed|running     (once, last record)
+ *            dropped_cap= ... rss_most= signal= ended=exit|exec|killed|running
+ *            (once, last record, at the time of the end if it is known;
+ *            rss_most: bytes, as the kernel has it, 0: unknown; signal: that
+ *            ended it, 0: unknown or none)
  *   cmdline  arg0= ...                                   (cut at 4000 bytes) */
 #ifndef ALQI_WIRE_SIDE_H
 #define ALQI_WIRE_SIDE_H

@@ -325,6 +325,10 @@ class Attach(common.Case):
         self.assertEqual(program.ask("where"), "libc.so.6 libc.so.6")
         self.assertIn("off", self.ok("status", "-p", pid))
         self.assertEqual(common.run("stop", "-p", pid).returncode, 1)
+        # the recording has an end, and the process has none
+        self.assertEqual(self.json(raw)["recording"]["ended"], "running")
+        self.assertIn("still in use", self.ok("report", raw))
+        self.assertRegex(self.ok("info", raw), r"(?m)^ended +running$")
         self.assertIn("allocate_here",
                       {s["function"] for s in self.json(raw)["sites"]})
         # no file is overwritten, and none can be made without its directory

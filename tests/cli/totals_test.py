@@ -165,7 +165,7 @@ class Totals(common.Case):
         for part in ("7 samples dropped: no room in the file",
                      "3 samples dropped: the profiler was interrupted",
                      "2 stacks cut at the depth limit",
-                     "was killed (or: _exit, exec)"):
+                     "was killed (or a bare system call)"):
             self.assertIn(part, text)
         text = self.ok("info", path)
         for estimate in ("allocated", "live at end", "peak"):

@@ -159,9 +159,9 @@ has_become() {
 }
 await "the exec" has_become
 "$aliquot" snapshot -f -o t.ctf raw.becomes >out 2>&1 || fail "$(cat out)"
-equal "a snapshot after an exec: ended by itself" \
+equal "a snapshot after an exec: ended by that" \
     "$("$aliquot" report --json t.ctf | grep -o '"ended": *"[a-z]*"')" \
-    '"ended": "exit"'
+    '"ended": "exec"'
 equal "a snapshot after an exec: whole" "$(live t.ctf 'become_first@')" \
     "50000 1"
 kill "$pid"

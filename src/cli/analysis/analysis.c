@@ -213,7 +213,7 @@ moment(struct alqi_cli_analysis *a, uint64_t us)
             continue;
         a->epochs[k] = a->kept_epoch;
         a->moments[k]++;
-        alqi_cli_rss_peak(&a->rss, k, a->peak.paths[k].us);
+        alqi_cli_rss_peak(&a->rss, k, a->peak.paths[k].us, a->live_bytes);
     }
     a->held.at_peak &= ~better;
     alqi_cli_churn_moment(&a->churn, better);
@@ -601,11 +601,12 @@ alqi_cli_analysis_take(struct alqi_cli_analysis *a,
         if (alqi_cli_notes_take(&a->notes, &e->location))
             a->rate =
                 alqi_cli_estimator_rate(&a->estimator, a->notes.rate_per_word);
-        if (a->notes.n_rss != a->n_rss)
-            take_rss(a, us);
+        alqi_cli_notes_ended(&a->notes, e->time_us);
         alqi_cli_marks_take(&a->marks, us, &a->notes);
         if (a->notes.gone != 0)
             process_end(a, us);
+        if (a->notes.n_rss != a->n_rss) /* what is gone is resident no more */
+            take_rss(a, us);
         if (a->notes.reach != NULL)
             alqi_cli_reach_take(a);
         break;

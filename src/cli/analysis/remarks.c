@@ -47,12 +47,20 @@ alqi_cli_remarks(const struct alqi_cli_analysis *a, const char *damage,
     else if (alqi_cli_lacks_end(a))
         take(arg, "the trace has no end: it was cut short, and more followed");
     losses(&a->notes, take, arg);
-    if (strcmp(alqi_cli_names_text(a->names, a->notes.ended), "killed") == 0)
+    if (strcmp(alqi_cli_names_text(a->names, a->notes.ended), "killed") == 0) {
+        snprintf(text, sizeof text, "%s %s; %s trace holds all up to then",
+                 a->notes.n_processes == 0 ? "the program was"
+                                           : "a process was",
+                 alqi_cli_end_text(&a->notes).text,
+                 a->notes.n_processes == 0 ? "the" : "its");
+        take(arg, text);
+    }
+    if (strcmp(alqi_cli_names_text(a->names, a->notes.ended), "exec") == 0)
         take(arg, a->notes.n_processes == 0
-                      ? "the program was killed (or: _exit, exec); the trace "
-                        "holds all up to then"
-                      : "a process was killed (or: _exit, exec); its trace "
-                        "holds all up to then");
+                      ? "the process went on as another program (exec): what "
+                        "is live at the end went with this one"
+                      : "a process went on as another program (exec): what "
+                        "was live then went with the one before");
     if (a->n_strange > 0) {
         snprintf(text, sizeof text,
                  "%" PRIu64 " events make no sense and were left out; "

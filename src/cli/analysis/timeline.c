@@ -69,32 +69,48 @@ between(const struct alqi_cli_rss *r, uint64_t us, double bytes,
                                (double)(us - r->last_us);
 }
 
-double
-alqi_cli_rss_at_peak(const struct alqi_cli_rss *r)
+bool
+alqi_cli_rss_at_peak(const struct alqi_cli_rss *r, double *bytes)
 {
-    double bytes = 0;
+    double sum = 0;
+    int n = 0;
 
     for (int k = 0; k < ALQI_VIEW_COLOURS; k++)
-        bytes += r->moments[k].bytes;
-    return bytes / ALQI_VIEW_COLOURS;
+        if (r->moments[k].is_near) {
+            sum += r->moments[k].bytes;
+            n++;
+        }
+    *bytes = n > 0 ? sum / n : 0;
+    return n > 0;
 }
 
-/* A peak since the last record gets its interpolated value now. */
+/* A moment since the last record gets its value now: between both records if
+ * both are near to it, else that of the one that is. */
+static void
+moment_settle(const struct alqi_cli_rss *r, struct alqi_cli_rss_moment *m,
+              uint64_t us, double bytes, double live_bytes)
+{
+    bool is_near = live_bytes >= ALQI_CLI_RSS_NEAR * m->live_bytes;
+
+    if (is_near)
+        m->bytes = m->is_near ? between(r, us, bytes, m->us) : bytes;
+    m->is_near |= is_near;
+    m->is_since = false;
+}
+
+/* A peak since the last record gets its value now. */
 void
 alqi_cli_rss_take(struct alqi_cli_rss *r, struct alqi_cli_timeline *t,
                   uint64_t us, double rss_bytes, double live_bytes)
 {
     double *step;
 
-    for (int k = 0; k < ALQI_VIEW_COLOURS; k++) {
-        struct alqi_cli_rss_moment *m = &r->moments[k];
-
-        if (m->is_since)
-            m->bytes = between(r, us, rss_bytes, m->us);
-        m->is_since = false;
-    }
+    for (int k = 0; k < ALQI_VIEW_COLOURS; k++)
+        if (r->moments[k].is_since)
+            moment_settle(r, &r->moments[k], us, rss_bytes, live_bytes);
     r->n_told++;
     r->last_bytes = rss_bytes;
+    r->last_live_bytes = live_bytes;
     r->last_us = us;
     if (rss_bytes > r->peak_bytes) {
         r->peak_bytes = rss_bytes;

@@ -49,32 +49,49 @@ struct alqi_cli_rss {
     uint64_t n_told;
     /* of the last record, and the largest of all */
     double last_bytes, peak_bytes;
+    /* in blocks at last_us */
+    double last_live_bytes;
     /* times of those two */
     uint64_t last_us, peak_us;
     /* in blocks at peak_us */
     double live_at_peak_bytes;
     /* At the moments of the heap's peak. */
     struct alqi_cli_rss_moment {
-        /* resident at the heap's peak */
+        /* resident at the heap's peak; valid if is_near */
         double bytes;
+        /* in blocks then */
+        double live_bytes;
         /* time of the heap's peak */
         uint64_t us;
         /* the peak came after the last record: bytes is corrected by the
          * next */
         bool is_since;
+        /* a record is of a time when blocks had nearly as much */
+        bool is_near;
     } moments[ALQI_VIEW_COLOURS];
 };
 
-/* The heap's peak has a new moment for that colour. */
+/* What a record must have in blocks, of those at the heap's peak, to tell of
+ * it: the recorder looks anew when they have grown by an eighth. */
+#define ALQI_CLI_RSS_NEAR 0.8
+
+/* The heap's peak has a new moment for that colour, with so much alive. */
 static inline void
-alqi_cli_rss_peak(struct alqi_cli_rss *r, unsigned colour, uint64_t us)
+alqi_cli_rss_peak(struct alqi_cli_rss *r, unsigned colour, uint64_t us,
+                  double live_bytes)
 {
     r->moments[colour] = (struct alqi_cli_rss_moment){
-        r->last_bytes, us, r->n_told == 0 || us > r->last_us};
+        .bytes = r->last_bytes,
+        .live_bytes = live_bytes,
+        .us = us,
+        .is_since = r->n_told == 0 || us > r->last_us,
+        .is_near = r->n_told > 0 &&
+                   r->last_live_bytes >= ALQI_CLI_RSS_NEAR * live_bytes};
 }
 
-/* The mean of what was resident at the moments of the heap's peak. */
-double alqi_cli_rss_at_peak(const struct alqi_cli_rss *rss);
+/* The mean of what was resident at the moments of the heap's peak, of those
+ * that a record is near to.  False: there is none. */
+bool alqi_cli_rss_at_peak(const struct alqi_cli_rss *rss, double *bytes);
 
 /* Takes a record of resident memory. */
 void alqi_cli_rss_take(struct alqi_cli_rss *rss,

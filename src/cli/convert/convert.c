@@ -291,6 +291,18 @@ alqi_cli_conversion_progress(const struct alqi_cli_conversion *c)
     return alqi_cli_merge_progress(c->merge);
 }
 
+/* The time of the end record: of the end, if it is known and can be one. */
+static uint64_t
+end_ns(const struct alqi_cli_conversion *c)
+{
+    const uint64_t most_ns = UINT64_C(1) << 55; /* a year */
+    uint64_t ns = alqi_cli_recording_ended_ns(c->recording);
+
+    return ns > c->last_event_ns && ns - c->last_event_ns < most_ns
+               ? ns
+               : c->last_event_ns;
+}
+
 /* The flush asks for the names of the last packet; only after it do the
  * modules know what their symbols lack. */
 enum alq_status
@@ -306,9 +318,9 @@ alqi_cli_conversion_end(struct alqi_cli_conversion *c, const char *ended)
         status = alqi_cli_conversion_reach(c, c->last_event_ns);
     if (status == ALQ_OK)
         status = alqi_cli_conversion_symbols(c, c->last_event_ns);
-    return status == ALQ_OK ? alqi_cli_conversion_ended(c, c->last_event_ns,
-                                                        n_damaged(c), ended)
-                            : status;
+    return status == ALQ_OK
+               ? alqi_cli_conversion_ended(c, end_ns(c), n_damaged(c), ended)
+               : status;
 }
 
 /* Opens the trace. word_bits 8 marks lengths in bytes, so the rate is one of

@@ -34,8 +34,8 @@ struct alqi_cli_convert_result {
 };
 
 /* Converts the recording at once.
- * ended is the word for the end record: exit, killed or running. Times are
- * rounded down to multiples of time_step_us since the start; 0 and 1 leave
+ * ended is the word for the end record: exit, exec, killed or running. Times
+ * are rounded down to multiples of time_step_us since the start; 0 and 1 leave
  * them as they are. reaches: what is known of blocks that were never freed;
  * NULL: nothing.
  *

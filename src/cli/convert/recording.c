@@ -6,8 +6,8 @@
  * alqi_cli_recording_grow.
  *
  * The header is copied and checked when the recording is opened. Later only the
- * fields that the writer changes (flags, largest rate, counters) are copied
- * again. */
+ * fields that the writer changes (flags, largest rate, counters, the end) are
+ * copied again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,6 +40,9 @@ struct alqi_cli_recording {
     int fd;
     /* the writer's, as it is known here (containers); 0: it does not run */
     pid_t pid;
+    /* the writer was waited for, and how it ended; valid if is_waited */
+    struct alqi_cli_waited waited;
+    bool is_waited;
 };
 
 /* The magic is zero until the rest of the header is written. */
@@ -202,6 +205,8 @@ header_renew(struct alqi_cli_recording *r)
     h->flags = now.flags;
     h->most_rate_bits = now.most_rate_bits;
     h->has_jit_dump = now.has_jit_dump;
+    h->ended_ns = now.ended_ns;
+    h->most_rss_bytes = now.most_rss_bytes;
     memcpy(h->jit_dump, now.jit_dump, sizeof h->jit_dump - 1);
     for (unsigned i = 0; i < ALQI_RAW_COUNTERS; i++)
         h->counters[i] = now.counters[i];
@@ -303,17 +308,61 @@ alqi_cli_recording_is_live(const struct alqi_cli_recording *r)
            alqi_cli_recording_is_live_as(r, r->pid);
 }
 
-/* An exec counts as an exit; a process that is there no more and has set
- * neither flag was killed. */
+/* A recording that was ended alone is of a process that ran on then. One whose
+ * process is there no more, and has set no flag, was killed, or ended by a
+ * system call that nobody saw. */
 const char *
 alqi_cli_recording_ended(const struct alqi_cli_recording *r)
 {
-    if (alqi_cli_recording_is_live(r))
+    uint32_t flags = atomic_load(&r->header.flags);
+
+    if (alqi_cli_recording_is_live(r) || (flags & ALQI_RAW_DETACHED) != 0)
         return "running";
-    return (atomic_load(&r->header.flags) &
-            (ALQI_RAW_EXITED | ALQI_RAW_EXECUTED)) != 0
-               ? "exit"
-               : "killed";
+    if ((flags & ALQI_RAW_EXECUTED) != 0)
+        return "exec";
+    if (r->is_waited)
+        return r->waited.is_signal ? "killed" : "exit";
+    return (flags & ALQI_RAW_EXITED) != 0 ? "exit" : "killed";
+}
+
+void
+alqi_cli_recording_waited(struct alqi_cli_recording *r,
+                          const struct alqi_cli_waited *waited)
+{
+    r->waited = *waited;
+    r->is_waited = true;
+}
+
+int
+alqi_cli_recording_signal(const struct alqi_cli_recording *r)
+{
+    return strcmp(alqi_cli_recording_ended(r), "killed") == 0 ? r->waited.signal
+                                                              : 0;
+}
+
+/* Recordings of before this field, and of processes that told nothing, have
+ * 0. */
+uint64_t
+alqi_cli_recording_ended_ns(const struct alqi_cli_recording *r)
+{
+    uint64_t ns = atomic_load(&r->header.ended_ns);
+
+    if (ns == 0 && r->is_waited)
+        ns = r->waited.ended_ns;
+    if (ns == 0 && alqi_cli_recording_is_live(r))
+        ns = alqi_plat_mono_ns_sigsafe();
+    return r->moment_ns != 0 && ns > r->moment_ns ? r->moment_ns : ns;
+}
+
+uint64_t
+alqi_cli_recording_most_rss(const struct alqi_cli_recording *r)
+{
+    uint64_t bytes = atomic_load(&r->header.most_rss_bytes);
+    bool is_told = atomic_load(&r->header.ended_ns) != 0;
+
+    return !is_told && r->is_waited && r->waited.most_rss_bytes > bytes
+               ? r->waited.most_rss_bytes
+               : bytes;
 }
 
 bool

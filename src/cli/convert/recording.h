@@ -46,9 +46,31 @@ pid_t alqi_cli_recording_pid(const struct alqi_cli_recording *recording);
 /* Whether the process that writes it is there still, and is no other program
  * by exec. */
 bool alqi_cli_recording_is_live(const struct alqi_cli_recording *recording);
-/* How it ended, for the end record: running, exit or killed. */
+/* How it ended, for the end record: running, exit, exec or killed. */
 const char *
 alqi_cli_recording_ended(const struct alqi_cli_recording *recording);
+/* When it ended, on CLOCK_MONOTONIC: as its process told, or the one that
+ * waited for it; now, where it goes on.  0: nobody knows. */
+uint64_t
+alqi_cli_recording_ended_ns(const struct alqi_cli_recording *recording);
+/* The most resident memory of its process, as the kernel has it; 0: unknown. */
+uint64_t
+alqi_cli_recording_most_rss(const struct alqi_cli_recording *recording);
+
+/* What the one who waited for the process knows of its end. */
+struct alqi_cli_waited {
+    /* a signal ended it, this one */
+    bool is_signal;
+    int signal;
+    uint64_t ended_ns;
+    uint64_t most_rss_bytes;
+};
+
+/* The writer was waited for.  What it told itself stands. */
+void alqi_cli_recording_waited(struct alqi_cli_recording *recording,
+                               const struct alqi_cli_waited *waited);
+/* The signal that ended it; 0: none did, or it is not known. */
+int alqi_cli_recording_signal(const struct alqi_cli_recording *recording);
 /* As alqi_cli_recording_is_live, where the process has another number here
  * (containers). */
 bool alqi_cli_recording_is_live_as(const struct alqi_cli_recording *recording,

@@ -214,6 +214,8 @@ alqi_cli_conversion_ended(struct alqi_cli_conversion *c, uint64_t time_ns,
         {"pauses", (flags & ALQI_RAW_PAUSED) != 0},
         {"dropped_marks", atomic_load(&c->header->dropped_marks)},
         {"flags", flags},
+        {"rss_most", alqi_cli_recording_most_rss(c->recording)},
+        {"signal", (uint64_t)alqi_cli_recording_signal(c->recording)},
     };
     struct alqi_side_writer side = alqi_cli_conversion_side(c, time_ns);
     char text[ALQI_SIDE_LINE_BYTES];

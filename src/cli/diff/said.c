@@ -102,14 +102,19 @@ has_any_loss(const struct alqi_cli_diff *d)
     return has_loss(&d->a) || has_loss(&d->b);
 }
 
+static bool
+is_by_itself(const struct alqi_cli_analysis *a)
+{
+    const char *ended = alqi_cli_names_text(a->names, a->notes.ended);
+
+    return strcmp(ended, "killed") != 0 && strcmp(ended, "running") != 0;
+}
+
 /* What is live at the end of a program that was killed is no leak. */
 static bool
 is_other_ending(const struct alqi_cli_diff *d)
 {
-    return strcmp(alqi_cli_names_text(d->a.analysis.names,
-                                      d->a.analysis.notes.ended),
-                  alqi_cli_names_text(d->b.analysis.names,
-                                      d->b.analysis.notes.ended)) != 0;
+    return is_by_itself(&d->a.analysis) != is_by_itself(&d->b.analysis);
 }
 
 /* A row is a test and its text; the order is that in which they are printed. */

@@ -71,7 +71,7 @@ facts(const struct alqi_cli_summary *s)
     fact(s->out, "pid", text);
     fact(s->out, "started", alqi_cli_text_time(a->info->start_us).text);
     fact(s->out, "ran", alqi_cli_text_duration((double)a->end_us).text);
-    fact(s->out, "ended", alqi_cli_names_text(a->names, a->notes.ended));
+    fact(s->out, "ended", alqi_cli_end_text(&a->notes).text);
     if (a->notes.n_threads > 0) {
         snprintf(text, sizeof text, "%u", a->notes.n_threads);
         fact(s->out, "threads", text);

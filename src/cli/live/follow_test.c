@@ -458,6 +458,9 @@ recording_make(struct recording *r, pid_t writer)
     r->header->process_start_ticks = proc.start_ticks;
     r->header->start_wall_ns = 1000000000;
     r->header->start_mono_ns = r->now_ns = 5000000;
+    /* This clock is not the machine's: a reader of it while it is written takes
+     * its last event, not now, for the end. */
+    r->header->ended_ns = r->now_ns;
     r->header->rate = r->rate = 0.01;
     strcpy(r->header->executable, "/nowhere/program");
     for (uint32_t i = 0; i < STREAMS; i++)

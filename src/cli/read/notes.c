@@ -277,11 +277,12 @@ take_jit(struct alqi_cli_notes *notes, const char *line)
         notes->jit_notes[notes->n_jit_notes++] = name(notes, line, "note");
 }
 
-/* The worse of two endings: one was killed, else one runs, else b. */
+/* The worse of two endings: one was killed, else one runs, else one ended, else
+ * b. */
 static uint32_t
 ended_of(struct alqi_cli_notes *notes, uint32_t a, uint32_t b)
 {
-    static const char *const words[] = {"killed", "running"};
+    static const char *const words[] = {"killed", "running", "exit"};
 
     for (size_t i = 0; i < ALQI_COUNT_OF(words); i++) {
         uint32_t word = alqi_cli_names_intern(notes->names, words[i]);
@@ -305,8 +306,14 @@ take_end(struct alqi_cli_notes *notes, const char *line)
 
         notes->counts[i] = process != NULL ? notes->counts[i] + n : n;
     }
-    if (process != NULL)
+    if (process != NULL) {
         process->ended = ended;
+        process->most_rss_bytes = alqi_side_get_number(line, "rss_most", 10);
+        notes->ending = (uint32_t)alqi_side_get_number(line, "process", 10) + 1;
+    } else {
+        notes->most_rss_bytes = alqi_side_get_number(line, "rss_most", 10);
+        notes->signal = alqi_side_get_number(line, "signal", 10);
+    }
     notes->ended =
         process != NULL ? ended_of(notes, notes->ended, ended) : ended;
 }

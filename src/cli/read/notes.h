@@ -35,6 +35,10 @@ struct alqi_cli_process {
     uint64_t start_us;
     /* numbers of names; ended is ALQI_CLI_NO_NAME until its end record */
     uint32_t program, host, cmdline, ended;
+    /* the kernel's maximum of resident memory, in bytes; 0: unknown */
+    uint64_t most_rss_bytes;
+    /* time of its end record, since 1970; written by the reader */
+    uint64_t ended_us;
 };
 
 /* What the latest records of one stream say of its next allocations. */
@@ -95,6 +99,8 @@ struct alqi_cli_notes {
     /* index + 1 of the process whose end was read last; 0: none; the reader
      * resets it */
     uint32_t gone;
+    /* the same of the process whose end record was read last */
+    uint32_t ending;
     /* of the stream that is read */
     uint16_t domain;
     /* what is known of the other streams, by domain */
@@ -142,8 +148,11 @@ struct alqi_cli_notes {
     bool has_end;
     /* of the end records, summed over processes */
     uint64_t counts[ALQI_CLI_N_COUNTERS];
-    /* number of exit, killed or running; over all processes the worst */
+    /* number of exit, exec, killed or running; over all processes the worst */
     uint32_t ended;
+    /* of the only process, as its end record has it: the signal that ended it,
+     * and the kernel's maximum of resident memory; 0: unknown */
+    uint64_t signal, most_rss_bytes;
     /* number of the words, separated by blanks */
     uint32_t cmdline;
 };
@@ -164,6 +173,15 @@ void alqi_cli_notes_free(struct alqi_cli_notes *notes);
 /* Takes a location event; false when it is no side record. */
 bool alqi_cli_notes_take(struct alqi_cli_notes *notes,
                          const struct alqi_ctf_location *location);
+
+/* After it: the record was of that time, should it be a process's end. */
+static inline void
+alqi_cli_notes_ended(struct alqi_cli_notes *notes, uint64_t time_us)
+{
+    if (notes->ending != 0)
+        notes->processes[notes->ending - 1].ended_us = time_us;
+    notes->ending = 0;
+}
 
 /* The events that follow are of another stream: what thread, has_thread and
  * rate_per_word mean goes by stream. */

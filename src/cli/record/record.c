@@ -370,6 +370,8 @@ run(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
     }
     r->pid = r->debugger = launched.pid;
     r->wait_status = launched.wait_status;
+    r->ended_ns = launched.ended_ns;
+    r->most_rss_bytes = launched.most_rss_bytes;
     alqi_cli_record_traces(r);
     if (r->n_traces == 0 && r->n_left == 0 && r->is_off)
         alqi_cli_say("record: %s was never started, so there is no trace",

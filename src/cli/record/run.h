@@ -120,8 +120,9 @@ struct alqi_cli_record_run {
     pid_t pid;
     /* of gdb; valid if is_debugged */
     pid_t debugger;
-    /* of the program; valid after its end */
+    /* of the program, or of gdb; valid after its end (tool/launch.h) */
     int wait_status;
+    uint64_t ended_ns, most_rss_bytes;
     /* shared by all traces; NULL: no memory */
     struct alqi_symbol_table *symbols;
     /* traces written */

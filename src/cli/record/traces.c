@@ -293,16 +293,23 @@ is_all_dropped(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
     return true;
 }
 
-/* How the process ended, for the end record. Of the program itself the wait
- * status says it. */
+/* How the process ended, for the end record. Of the child of this command the
+ * wait status says it, unless that was another program by then. */
 static const char *
-ended_word(const struct alqi_cli_record_run *r, const struct alqi_raw_header *h)
+ended_word(const struct alqi_cli_record_run *r,
+           struct alqi_cli_recording *recording)
 {
-    if ((atomic_load(&h->flags) & ALQI_RAW_EXECUTED) != 0)
-        return "exit";
-    if ((pid_t)h->pid == r->pid)
-        return WIFSIGNALED(r->wait_status) ? "killed" : "exit";
-    return (atomic_load(&h->flags) & ALQI_RAW_EXITED) != 0 ? "exit" : "killed";
+    const struct alqi_raw_header *h = alqi_cli_recording_header(recording);
+    struct alqi_cli_waited waited = {
+        .is_signal = WIFSIGNALED(r->wait_status),
+        .signal = WIFSIGNALED(r->wait_status) ? WTERMSIG(r->wait_status) : 0,
+        .ended_ns = r->ended_ns,
+        .most_rss_bytes = r->has_no_rss ? 0 : r->most_rss_bytes,
+    };
+
+    if (r->attached_pid == 0 && (pid_t)h->pid == r->debugger)
+        alqi_cli_recording_waited(recording, &waited);
+    return alqi_cli_recording_ended(recording);
 }
 
 /* The process's number in "PROGRAM.PID.N.alqraw", as settings_make has it; the
@@ -374,10 +381,10 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
         alqi_cli_recording_drop(recording);
         return false;
     }
-    status =
-        alqi_cli_convert(recording, ended_word(r, h), (uint64_t)r->time_step_us,
-                         alqi_cli_record_ending_found(r, h), r->symbols,
-                         alqi_cli_trace_put, &out, &result);
+    status = alqi_cli_convert(recording, ended_word(r, recording),
+                              (uint64_t)r->time_step_us,
+                              alqi_cli_record_ending_found(r, h), r->symbols,
+                              alqi_cli_trace_put, &out, &result);
     is_wanted = status != ALQ_OK ||
                 (!is_all_dropped(r, h, &result) &&
                  !(result.n_allocs == 0 && !image.is_main &&

@@ -15,6 +15,7 @@
 #include "cli/tool/cli.h"
 #include "cli/merge/inputs.h"
 #include "cli/report/processes.h"
+#include "cli/report/resident.h"
 #include "cli/analysis/remarks.h"
 #include "cli/tool/text.h"
 
@@ -76,7 +77,7 @@ program(const struct alqi_cli_analysis *a, const char *path)
     line("start", "%s\n", alqi_cli_text_time(info->start_us).text);
     line("duration", "%s (%" PRIu64 " µs)\n",
          alqi_cli_text_duration((double)a->end_us).text, a->end_us);
-    text_line("ended", alqi_cli_names_text(a->names, a->notes.ended));
+    text_line("ended", alqi_cli_end_text(&a->notes).text);
     line("format", "memtrace version %u, %s\n", info->version,
          a->estimator.is_bytes ? "lengths in bytes" : "lengths in words");
 }
@@ -177,6 +178,8 @@ managed(const struct alqi_cli_analysis *a)
 static void
 estimates(const struct alqi_cli_analysis *a)
 {
+    struct alqi_cli_resident_text resident;
+
     estimate_line("allocated", a, &a->totals[ALQI_CLI_ALLOCATED]);
     if (!a->estimator.is_bytes)
         managed(a);
@@ -196,14 +199,12 @@ estimates(const struct alqi_cli_analysis *a)
                alqi_cli_text_count(a->moves.made.objects).text,
                a->moves.longest);
     }
-    if (a->rss.n_told > 0) {
-        line("resident",
-             "%s at most, at %s; %s at the peak; looked at %" PRIu64
-             " time%s\n",
-             alqi_cli_text_bytes(a->rss.peak_bytes).text,
-             alqi_cli_text_duration((double)a->rss.peak_us).text,
-             alqi_cli_text_bytes(alqi_cli_rss_at_peak(&a->rss)).text,
-             a->rss.n_told, a->rss.n_told == 1 ? "" : "s");
+    if (alqi_cli_resident_text(a, &resident)) {
+        line("resident", "%s; %s; looked at %" PRIu64 " time%s\n",
+             resident.most, resident.at_peak, a->rss.n_told,
+             a->rss.n_told == 1 ? "" : "s");
+        if (a->notes.n_processes > 0)
+            line("", "%s\n", ALQI_CLI_RESIDENT_SHARED);
     }
 }
 

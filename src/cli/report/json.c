@@ -178,9 +178,21 @@ recording(const struct alqi_cli_report *r)
                             a->estimator.word_bytes /
                                 a->estimator.least_lambda);
     alqi_cli_json_set(o, "ended", name(r, n->ended));
+    alqi_cli_json_set(o, "signal",
+                      n->signal > 0 ? json_integer((json_int_t)n->signal)
+                                    : json_null());
     for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
         alqi_cli_json_count(o, alqi_cli_counters[i].key, n->counts[i]);
     return o;
+}
+
+/* The kernel's maximum of resident memory; null: nobody told. */
+static void
+put_most_rss(json_t *o, uint64_t bytes)
+{
+    alqi_cli_json_set(o, "rss_most_bytes",
+                      bytes > 0 ? alqi_cli_json_whole((double)bytes)
+                                : json_null());
 }
 
 /* One process of a merged trace, with its own sums. */
@@ -190,7 +202,7 @@ process(const struct alqi_cli_report *r, uint32_t number)
     const struct alqi_cli_process *p = &r->analysis.notes.processes[number];
     const struct alqi_cli_share *s =
         alqi_cli_process_share(&r->analysis, number);
-    uint64_t ran_us = s->last_us > p->start_us ? s->last_us - p->start_us : 0;
+    uint64_t ran_us = alqi_cli_process_ran_us(&r->analysis, number);
     struct alqi_cli_sum peak = alqi_cli_share_peak(s);
     json_t *o = json_object();
 
@@ -202,6 +214,7 @@ process(const struct alqi_cli_report *r, uint32_t number)
     alqi_cli_json_set(o, "ended", name(r, p->ended));
     alqi_cli_json_count(o, "start_us", p->start_us);
     alqi_cli_json_count(o, "duration_us", ran_us);
+    put_most_rss(o, p->most_rss_bytes);
     put_counts(o, measure_keys[ALQI_CLI_ALLOCATED], &r->analysis.estimator,
                &s->allocated);
     put_counts(o, measure_keys[ALQI_CLI_LIVE], &r->analysis.estimator,
@@ -525,12 +538,17 @@ static void
 put_rss(json_t *o, const struct alqi_cli_analysis *a)
 {
     const struct alqi_cli_rss *rss = &a->rss;
+    double at_peak;
 
     alqi_cli_json_count(o, "rss_looks", rss->n_told);
     alqi_cli_json_put_whole(o, "rss_peak_bytes", rss->peak_bytes);
     alqi_cli_json_count(o, "rss_peak_time_us", rss->peak_us);
     alqi_cli_json_put_whole(o, "rss_peak_live_bytes", rss->live_at_peak_bytes);
-    alqi_cli_json_put_whole(o, "rss_at_peak_bytes", alqi_cli_rss_at_peak(rss));
+    alqi_cli_json_set(o, "rss_at_peak_bytes",
+                      alqi_cli_rss_at_peak(rss, &at_peak)
+                          ? alqi_cli_json_whole(at_peak)
+                          : json_null());
+    put_most_rss(o, a->notes.most_rss_bytes);
 }
 
 /* The curve over time in equal steps. rss_bytes is null in steps without a

@@ -24,6 +24,17 @@ alqi_cli_process_share(const struct alqi_cli_analysis *a, uint32_t process)
     return process < a->shares.n_shares ? &a->shares.shares[process] : &none;
 }
 
+uint64_t
+alqi_cli_process_ran_us(const struct alqi_cli_analysis *a, uint32_t process)
+{
+    const struct alqi_cli_process *p = &a->notes.processes[process];
+    uint64_t last_us = alqi_cli_process_share(a, process)->last_us;
+
+    if (p->ended_us > last_us)
+        last_us = p->ended_us;
+    return last_us > p->start_us ? last_us - p->start_us : 0;
+}
+
 /* Without a command line the program's path stands for it. */
 uint32_t
 alqi_cli_process_command(const struct alqi_cli_analysis *a, uint32_t process)
@@ -95,15 +106,14 @@ head(const struct alqi_cli_term *term, bool is_sampled, uint32_t n)
 
 /* The part of path behind its last slash; path itself if nothing stands
  * there. */
-/* One process; parent is left blank where there is none. The duration reaches
- * to the last event of the process. */
+/* One process; parent is left blank where there is none. */
 static void
 row(const struct alqi_cli_term *term, const struct alqi_cli_analysis *a,
     uint32_t process)
 {
     const struct alqi_cli_process *p = &a->notes.processes[process];
     const struct alqi_cli_share *s = alqi_cli_process_share(a, process);
-    uint64_t ran_us = s->last_us > p->start_us ? s->last_us - p->start_us : 0;
+    uint64_t ran_us = alqi_cli_process_ran_us(a, process);
     const struct alqi_cli_estimator *e = &a->estimator;
     struct alqi_cli_sum peak = alqi_cli_share_peak(s);
     int left = term->width - FIGURES_COLUMNS;

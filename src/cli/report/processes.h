@@ -15,6 +15,10 @@ const struct alqi_cli_share *
 alqi_cli_process_share(const struct alqi_cli_analysis *analysis,
                        uint32_t process);
 
+/* From its start to its end, or to its last event where that is not known. */
+uint64_t alqi_cli_process_ran_us(const struct alqi_cli_analysis *analysis,
+                                 uint32_t process);
+
 /* The command line, or the program when there is none; number of a name. */
 uint32_t alqi_cli_process_command(const struct alqi_cli_analysis *analysis,
                                   uint32_t process);

@@ -14,6 +14,7 @@
 #include "cli/report/processes.h"
 #include "cli/analysis/remarks.h"
 #include "cli/report/report.h"
+#include "cli/report/resident.h"
 #include "cli/tool/text.h"
 
 /* TITLE_MAX and SAMPLING_MAX are bytes; SPARK_MOST and LABEL columns. */
@@ -185,20 +186,26 @@ peak_when(const struct alqi_cli_analysis *a, char *text, size_t room)
         snprintf(text, room, "at %s to %s", first.text, last.text);
 }
 
-/* The peak is no less than what is live at the end.  Their estimates rest on
- * different colours of sample and may say otherwise (view/peak.h). */
+/* Of one process the peak is no less than what is live at the end.  Their
+ * estimates rest on different colours of sample and may say otherwise
+ * (view/peak.h).  Of several, what is live is that of each at its own end, and
+ * the peak is of one moment. */
 static void
 live_remark(const struct alqi_cli_analysis *a, char *text, size_t room)
 {
     const char *ended = alqi_cli_names_text(a->names, a->notes.ended);
-    bool is_above =
-        a->totals[ALQI_CLI_LIVE].bytes > a->totals[ALQI_CLI_PEAK].bytes;
+    const char *above = "";
 
-    snprintf(text, room, "%s%s",
+    if (a->totals[ALQI_CLI_LIVE].bytes > a->totals[ALQI_CLI_PEAK].bytes) {
+        if (a->notes.n_processes > 0)
+            above = "; the peak is of one moment";
+        else if (alqi_cli_is_sampled(&a->estimator))
+            above = "; the peak was no less";
+    }
+    snprintf(text, room, "%s%s%s",
              strcmp(ended, "running") == 0 ? "still in use" : "never freed",
-             is_above && alqi_cli_is_sampled(&a->estimator)
-                 ? "; the peak was no less"
-                 : "");
+             a->notes.n_processes > 0 ? ", each process at its own end" : "",
+             above);
 }
 
 /* Fills the four lines and prints them. */
@@ -286,30 +293,28 @@ reallocated(const struct alqi_cli_report *r)
 }
 
 /* Resident memory beside live bytes tells what the allocator keeps or cannot
- * use; none without a look. */
+ * use. */
 static void
 resident(const struct alqi_cli_report *r)
 {
-    const struct alqi_cli_analysis *a = &r->analysis;
-    char text[256], peak[128], times[64] = "";
+    struct alqi_cli_resident_text text;
+    char first[sizeof text.most + 4];
 
-    if (a->rss.n_told == 0)
+    if (!alqi_cli_resident_text(&r->analysis, &text))
         return;
-    if (a->totals[ALQI_CLI_PEAK].bytes > 0)
-        snprintf(times, sizeof times, ", %.3g times its bytes",
-                 alqi_cli_rss_at_peak(&a->rss) /
-                     a->totals[ALQI_CLI_PEAK].bytes);
-    snprintf(text, sizeof text, "%9s at most, at %s",
-             alqi_cli_text_bytes(a->rss.peak_bytes).text,
-             alqi_cli_text_duration((double)a->rss.peak_us).text);
-    snprintf(peak, sizeof peak, "%s at the heap's peak%s",
-             alqi_cli_text_bytes(alqi_cli_rss_at_peak(&a->rss)).text, times);
-    two_part_line(r, "resident", text, peak);
+    snprintf(first, sizeof first, "%*s%s",
+             strcspn(text.most, " ") < 5 ? (int)(5 - strcspn(text.most, " "))
+                                         : 0,
+             "", text.most);
+    two_part_line(r, "resident", first, text.at_peak);
+    if (r->analysis.notes.n_processes > 0)
+        more_line(r, "", ALQI_CLI_RESIDENT_SHARED);
 }
 
 /* Where blocks are less than half of what is resident, and much remains, the
  * largest consumer is not in this report: a line says so. It is of all blocks,
- * so there is none if some are left out. */
+ * so there is none if some are left out, and of one moment, so there is none if
+ * no look met it; pages that processes share are none's alone. */
 static void
 explained(const struct alqi_cli_report *r)
 {
@@ -318,6 +323,7 @@ explained(const struct alqi_cli_report *r)
     char text[256];
 
     if (!alqi_cli_is_of_malloc(a->info->context) || r->filter.text != NULL ||
+        a->notes.n_processes > 0 || !alqi_cli_resident_is_met(a) ||
         a->options.min_life_us > 0 || a->options.thread != NULL ||
         live > resident * EXPLAINED_SHARE ||
         resident - live < UNEXPLAINED_BYTES)

@@ -25,6 +25,7 @@
 #include "base/base.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/launch.h"
+#include "plat/plat.h"
 #include "plat/process.h"
 
 enum { LOOK_MS = 100, STOPPING_INTERRUPTS = 2 };
@@ -222,24 +223,25 @@ watch(const struct alqi_cli_launch *launch, pid_t pid)
         close(process_fd);
 }
 
-/* Waits for the program's end and returns its status. The process is left a
+/* Waits for the program's end and fills in how it was. The process is left a
  * zombie until child_pid is 0: its number cannot belong to another process
  * while a handler may still signal it. */
-static int
-child_wait(const struct alqi_cli_launch *launch, pid_t pid)
+static void
+child_wait(const struct alqi_cli_launch *launch, struct alqi_cli_launched *out)
 {
+    struct rusage usage = {0};
     siginfo_t ended;
-    int status = 0;
 
     if (launch->watched != NULL)
-        watch(launch, pid);
-    while (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) != 0 &&
+        watch(launch, out->pid);
+    while (waitid(P_PID, (id_t)out->pid, &ended, WEXITED | WNOWAIT) != 0 &&
            errno == EINTR)
         continue;
+    out->ended_ns = alqi_plat_mono_ns_sigsafe();
     child_pid = 0; /* its number may be another's from here on */
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    while (wait4(out->pid, &out->wait_status, 0, &usage) < 0 && errno == EINTR)
         continue;
-    return status;
+    out->most_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
 }
 
 /* All signals are blocked around fork(): else one could arrive in the child
@@ -281,7 +283,7 @@ alqi_cli_launch(const struct alqi_cli_launch *launch,
         (ssize_t)sizeof out->exec_errno)
         out->exec_errno = 0;
     close(fds[0]);
-    out->wait_status = child_wait(launch, out->pid);
+    child_wait(launch, out);
     return true;
 }
 

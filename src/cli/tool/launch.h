@@ -3,6 +3,7 @@
 #define ALQI_CLI_TOOL_LAUNCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct alqi_cli_launch {
@@ -22,7 +23,12 @@ struct alqi_cli_launch {
 struct alqi_cli_launched {
     pid_t pid;
     int wait_status; /* as waitpid() tells it */
-    int exec_errno;  /* why the program could not be started; 0 */
+    /* CLOCK_MONOTONIC when its end was seen */
+    uint64_t ended_ns;
+    /* as the kernel tells it of the program and of the children it waited for;
+     * no less than this command had when it made the process */
+    uint64_t most_rss_bytes;
+    int exec_errno; /* why the program could not be started; 0 */
 };
 
 /* Starts the program, passes signals on to it, and waits for its end; after
