@@ -1,29 +1,47 @@
 /* main.c -- the aliquot command: dispatch, and what holds for every verb
  *
  * Standard output is checked once, at the end: a reader that went away is no
- * error, a full disk is. */
+ * error, a full disk is, and so is none at all for what has something to say.
+ *
+ * .inv.standard  No file that a verb opens is standard input, output or
+ *                error: where one of them is closed, something takes its place
+ *                that cannot be read or written, and that a recorded program
+ *                does not get. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <aliquot/status.h>
 
 #include "cli/tool/cli.h"
 #include "cli/tool/launch.h"
+#include "cli/tool/output.h"
 
 static int
 output_close(int rc)
 {
-    bool bad = ferror(stdout) != 0;
+    int error = alqi_cli_stream_error(stdout);
 
     errno = 0;
-    if (fclose(stdout) != 0)
-        bad = true;
-    if (!bad || errno == EPIPE || errno == EBADF)
+    if (fclose(stdout) != 0 && error == 0)
+        error = errno;
+    if (error == 0 || error == EPIPE)
         return rc;
-    fprintf(stderr, "aliquot: cannot write standard output: %s\n",
-            errno != 0 ? strerror(errno) : "a write failed");
+    alqi_cli_say("cannot write standard output: %s",
+                 error == EBADF ? "it is closed" : strerror(error));
     return ALQI_CLI_UNREADABLE;
+}
+
+/* Keeps .inv.standard: open() takes the lowest number that is free. */
+static void
+standard_open(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null",
+                        O_CLOEXEC | (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
 }
 
 static int
@@ -60,6 +78,7 @@ run(int argc, char **argv)
 int
 main(int argc, char **argv)
 {
+    standard_open();
     alqi_cli_launch_ignore_xfsz();
     return output_close(run(argc, argv));
 }

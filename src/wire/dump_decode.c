@@ -25,7 +25,7 @@ alqi_dump_decode(struct alqi_dump_decoder *d, const uint8_t *bytes, size_t n)
     d->begin = d->at = bytes;
     d->end = bytes + n;
     if (n < MAGIC_BYTES || memcmp(bytes, ALQI_DUMP_MAGIC, MAGIC_BYTES) != 0)
-        return alqi_dump_refuse(d, "it is no heap snapshot");
+        return alqi_dump_refuse(d, "it is not a snapshot of a managed heap");
     d->at += MAGIC_BYTES;
     return true;
 }

@@ -242,7 +242,7 @@ damage_is_named(void **unused)
     (void)unused;
     memcpy(file, "ALQHEAP2", 8);
     read_all(&d, 8);
-    assert_string_equal(d.error, "it is no heap snapshot");
+    assert_string_equal(d.error, "it is not a snapshot of a managed heap");
     fails("", 0, "the file has no end: it was cut", 8);
     fails("\x09", 1, "a record is of no known kind", 8);
     fails("\x07\x01", 2, "blocks begin at no word's address", 10);

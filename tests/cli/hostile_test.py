@@ -56,6 +56,9 @@ class Hostile(common.Case):
     def test_comparisons(self):
         for options in ([], ["--json"], ["-g", "file"]):
             self.see("diff", *options, self.a, self.b, wanted=0)
+        named = os.path.join(self.dir, "e\033[31mred\u202e.ctf")
+        shutil.copy(self.a, named)
+        self.assertIn("e?", self.see("diff", named, self.b, wanted=0))
 
     def test_other_verbs(self):
         for verb in (["info"], ["script"],

@@ -1,6 +1,7 @@
 """Several traces as one: laws that tie the merged trace, the report over all
 of them, and the reports of each."""
 import gzip
+import json
 import os
 import re
 
@@ -100,9 +101,11 @@ class Merge(common.Case):
             os.rename(path, os.path.join(self.dir, "d",
                                          os.path.basename(path)))
         self.write("d/notes.txt", b"no trace")
-        self.assertEqual(
-            self.json("--allocated", "--stacks=0",
-                      os.path.join(self.dir, "d")), wanted)
+        got = common.run("report", "--json", "--allocated", "--stacks=0",
+                         os.path.join(self.dir, "d"))
+        self.assertEqual(json.loads(got.stdout), wanted)
+        self.assertEqual(got.stderr, "aliquot: %s/d: 1 file is no trace and "
+                         "was left out\n" % self.dir)
 
     def test_merged_again(self):
         a, b, c = self.three()

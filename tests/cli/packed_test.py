@@ -1,6 +1,7 @@
 """Compressed traces: read as plain ones, damaged and cut ones, written ones.
 zstd's own tool is the judge."""
 import gzip
+import json
 import os
 import random
 import shutil
@@ -137,7 +138,7 @@ class Packed(common.Case):
             ("twice.zst", zstd(zstd(self.data)), "compressed twice"),
             ("raw.zst", zstd(b"ALIQRAW1" + bytes(9000)), "unpack it first"),
             ("nothing.zst", zstd(b""), "it is empty"),
-            ("text.zst", zstd(b"not a trace at all" * 9), "readable trace"),
+            ("text.zst", zstd(b"not a trace at all" * 9), "it is text"),
             ("short.zst", zstd(self.data)[:5], "ends too early"),
             ("bad.gz", b"\x1f\x8bmore of it", "gzip data is damaged"),
         ]
@@ -182,8 +183,11 @@ class Packed(common.Case):
             with open(os.path.join(directory, name), "wb") as f:
                 f.write(data)
         one = self.json(self.path)
-        self.assertEqual(self.json(directory)["sampled_blocks"],
+        result = common.run("report", "--json", directory)
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(json.loads(result.stdout)["sampled_blocks"],
                          3 * one["sampled_blocks"])
+        self.assertIn("1 file is no trace and was left out", result.stderr)
 
     def test_disk_full(self):
         if not os.path.exists("/dev/full"):

@@ -80,13 +80,35 @@ class Usage(common.Case):
             self.assertRegex(result.stderr, r"Try 'aliquot .*'\.\n$")
             self.assertFalse(os.path.exists("x.unknown"))
 
-    def test_the_last_measure_decides(self):
+    def test_measures_exclude_each_other(self):
         path = self.write("t.ctf", common.trace("synth-bytes.v2"))
-        for measure in "--peak", "--live", "--allocated":
-            self.assertEqual(self.ok("report", "--leaks", measure, path),
-                             self.ok("report", measure, path))
-        self.assertEqual(self.ok("report", "--peak", "--leaks", path),
+        for verb, first, second in (
+                ("report", "--leaks", "--peak"), ("report", "--live", "--leaks"),
+                ("export", "--peak", "--allocated"), ("diff", "--live", "--peak"),
+                ("start", "--rate=1", "--interval=4K")):
+            result = common.run(verb, first, second, path)
+            self.assertEqual(result.returncode, 2, verb)
+            self.assertIn("exclude each other: give one", result.stderr)
+        self.assertEqual(self.ok("report", "--leaks", "--leaks", path),
                          self.ok("report", "--leaks", path))
+
+    def test_operands_that_are_values_of_options(self):
+        for args, part in ((["rate", "-p", "1", "4K"], "write --interval=4K"),
+                           (["status", "4711"], "write -p 4711")):
+            result = common.run(*args)
+            self.assertEqual(result.returncode, 2, args)
+            self.assertIn(part, result.stderr)
+
+    def test_standard_output_is_closed(self):
+        path = self.write("t.ctf", common.trace("synth-bytes.v2"))
+        done = subprocess.run(["sh", "-c", '"$0" report "$1" >&-', common.BIN,
+                               path], stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("standard output: it is closed", done.stderr)
+
+    def test_no_such_signal(self):
+        result = common.run("record", "--on-limit=signal=FOO", "true")
+        self.assertIn("there is no signal FOO", result.stderr)
 
     def test_record_refuses_before_the_program_runs(self):
         ran = os.path.join(self.dir, "ran")
@@ -97,7 +119,8 @@ class Usage(common.Case):
             (["-o", self.dir], 125, "is a directory"),
             (["-f", "-o", self.dir + "/"], 125, "is a directory"),
             (["-o", there], 125, "-f overwrites it"),
-            (["-o", pipe], 125, "-f overwrites it"),
+            (["-o", pipe], 2, "is a pipe or a socket"),
+            (["-f", "-o", pipe], 2, "is a pipe or a socket"),
             (["-o", ran + "/x.ctf"], 125, "No such file"),
             (["--seed=-1"], 2, "a whole number below 2^64"),
             (["--seed="], 2, "a whole number below 2^64"),

@@ -274,7 +274,7 @@ class Files(Case):
                     self.assertIn(b'damaged', done.stderr)
 
     def test_what_is_no_snapshot(self):
-        said = [(b'', 'is empty'), (b'ALQHEAP2abc', 'it is no heap snapshot')]
+        said = [(b'', 'is empty'), (b'ALQHEAP2abc', 'it is not a snapshot of a managed heap')]
         for data, words in said:
             done = run(self.file('no', data), rc=3)
             self.assertIn(words, done.stderr)

@@ -167,14 +167,24 @@ alqi_cli_remark_rate(const struct alqi_cli_analysis *a, char *out,
                  alqi_cli_text_bytes(e->interval_bytes).text);
 }
 
+struct alqi_cli_text
+alqi_cli_remark_counted(const struct alqi_cli_analysis *a)
+{
+    struct alqi_cli_text out = {""};
+
+    if (is_estimate(&a->estimator))
+        snprintf(out.text, sizeof out.text, "%" PRIu64 " sample%s in ",
+                 a->n_samples, a->n_samples == 1 ? "" : "s");
+    return out;
+}
+
 void
 alqi_cli_remark_sampling(const struct alqi_cli_analysis *a, char *out,
                          size_t capacity)
 {
-    int n =
-        snprintf(out, capacity, "%" PRIu64 " sample%s in %" PRIu64 " block%s, ",
-                 a->n_samples, a->n_samples == 1 ? "" : "s", a->n_allocs,
-                 a->n_allocs == 1 ? "" : "s");
+    struct alqi_cli_text counted = alqi_cli_remark_counted(a);
+    int n = snprintf(out, capacity, "%s%" PRIu64 " block%s, ", counted.text,
+                     a->n_allocs, a->n_allocs == 1 ? "" : "s");
 
     alqi_cli_remark_rate(a, out + n, capacity - (size_t)n);
 }

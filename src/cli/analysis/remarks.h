@@ -37,6 +37,10 @@ alqi_cli_remark_temporary(const struct alqi_cli_analysis *analysis);
  * ...". */
 void alqi_cli_remark_rate(const struct alqi_cli_analysis *analysis, char *out,
                           size_t capacity);
+/* "12 samples in ", before a number of blocks; "" where blocks alone were
+ * counted. */
+struct alqi_cli_text
+alqi_cli_remark_counted(const struct alqi_cli_analysis *analysis);
 /* The same, and how many there are. */
 void alqi_cli_remark_sampling(const struct alqi_cli_analysis *analysis,
                               char *out, size_t capacity);

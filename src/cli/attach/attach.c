@@ -30,6 +30,7 @@
 #include "cli/tool/cli.h"
 #include "cli/tool/proc.h"
 #include "plat/inject.h"
+#include "wire/side.h"
 
 enum {
     FIND_US = 10000000,   /* for a thread at a safe point  */
@@ -365,10 +366,10 @@ program_check(struct alqi_cli_attach *a)
             return say_gone(a);
         if (told.state == ALQI_ATTACH_ABSENT)
             return alqi_cli_refuse(
-                "%s: process %d has the profiler from its start: 'aliquot "
-                "start -p %d' and 'aliquot snapshot -p %d' are for that",
-                a->verb, (int)a->target.pid, (int)a->target.pid,
-                (int)a->target.pid);
+                "%s: process %d has the profiler from its start, and cannot "
+                "be given it twice: 'aliquot status -p %d' says whether it is "
+                "recorded, and what can be done",
+                a->verb, (int)a->target.pid, (int)a->target.pid);
         return true;
     }
     if (!modules_open(a))
@@ -439,13 +440,25 @@ alqi_cli_attach_target_of(const struct alqi_cli_attach *a)
     return &a->target;
 }
 
+/* A number that was given to another program is no recorder's. */
+pid_t
+alqi_cli_attach_recorder(const struct alqi_attach_told *told)
+{
+    struct alqi_cli_proc proc;
+
+    if (told->attacher_pid == 0 || told->attacher_pid == ALQI_ATTACH_NOBODY ||
+        !alqi_cli_proc_read((pid_t)told->attacher_pid, &proc) ||
+        strcmp(proc.command, "aliquot") != 0)
+        return 0;
+    return (pid_t)told->attacher_pid;
+}
+
 /* A recording that was left to itself, or that another command makes still, is
  * left alone. */
 static bool
 others_check(const struct alqi_cli_attach *a)
 {
     struct alqi_attach_told told;
-    struct alqi_cli_proc proc;
 
     if (!told_read(a, &told) || told.state != ALQI_ATTACH_ATTACHED)
         return true;
@@ -454,11 +467,8 @@ others_check(const struct alqi_cli_attach *a)
                                "stop -p %d' ends that",
                                a->verb, (int)a->target.pid, told.text,
                                (int)a->target.pid);
-    if (told.attacher_pid == 0 ||
-        !alqi_cli_proc_read((pid_t)told.attacher_pid, &proc) ||
-        strcmp(proc.command, "aliquot") != 0)
-        return true;
-    return alqi_cli_refuse("%s: process %d is recorded by process %u, to %s",
+    return alqi_cli_attach_recorder(&told) == 0 ||
+           alqi_cli_refuse("%s: process %d is recorded by process %u, to %s",
                            a->verb, (int)a->target.pid,
                            (unsigned)told.attacher_pid, told.text);
 }
@@ -537,8 +547,13 @@ alqi_cli_attach_mark(struct alqi_cli_attach *a, const char *name)
                                a->verb, (int)a->target.pid);
     if (!library_call(a, a->mark, name, &told))
         return false;
-    return told.is_ok ||
-           alqi_cli_refuse("%s: process %d is not recorded, or its recording "
-                           "has as many marks as it may have",
-                           a->verb, (int)a->target.pid);
+    if (told.is_ok)
+        return true;
+    if (told.state != ALQI_ATTACH_ATTACHED)
+        return alqi_cli_refuse("%s: process %d is not recorded: 'aliquot start "
+                               "-p %d' begins",
+                               a->verb, (int)a->target.pid, (int)a->target.pid);
+    return alqi_cli_refuse("%s: the recording of process %d takes no more "
+                           "marks: it has %d, or no room",
+                           a->verb, (int)a->target.pid, ALQI_SIDE_MARKS_MAX);
 }

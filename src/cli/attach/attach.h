@@ -66,6 +66,9 @@ bool alqi_cli_attach_begin(struct alqi_cli_attach *attach,
 bool alqi_cli_attach_told(const struct alqi_cli_attach *attach,
                           struct alqi_attach_told *told);
 
+/* The command that is to end the recording; 0: none is, or it has ended. */
+pid_t alqi_cli_attach_recorder(const struct alqi_attach_told *told);
+
 /* A phase of that name begins.  False: the reason has been said. */
 bool alqi_cli_attach_mark(struct alqi_cli_attach *attach, const char *name);
 

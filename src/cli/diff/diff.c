@@ -91,7 +91,8 @@ moments_take(void *to, const char *verb, const char *value)
 /* The rows of options; MEASURE rows also say that one was chosen. */
 #define DIFF struct alqi_cli_diff
 #define MEASURE(n)                                                             \
-    ALQI_CLI_FIXED(DIFF, measure, n), ALQI_CLI_ALSO(DIFF, has_measure)
+    ALQI_CLI_FIXED(DIFF, measure, n), ALQI_CLI_ONE_OF("measure"),              \
+        ALQI_CLI_ALSO(DIFF, has_measure)
 
 const struct alqi_cli_option alqi_cli_diff_options[] = {
     {0, "peak", NULL, NULL, "blocks live when the most bytes were (default)",

@@ -63,10 +63,13 @@ side(const struct alqi_cli_diff *d, const struct alqi_cli_side *s,
     fprintf(d->term.out, "%s  ", letter);
     alqi_cli_draw_fit(&d->term, ALQI_CLI_BOLD,
                       text[0] != '\0' ? text : "[unnamed program]", &left);
-    fprintf(d->term.out, "\n   %s%s%s: %s, ran %s, %" PRIu64 " samples, %s\n",
-            s->path, s->at != NULL ? " at " : "", s->at != NULL ? s->at : "",
+    fprintf(d->term.out, "\n   %s%s%s: %s, ran %s, %s%" PRIu64 " block%s, %s\n",
+            alqi_cli_shown(s->path).text, s->at != NULL ? " at " : "",
+            s->at != NULL ? alqi_cli_shown(s->at).text : "",
             alqi_cli_text_time(a->info->start_us).text,
-            alqi_cli_text_duration((double)a->end_us).text, a->n_samples, rate);
+            alqi_cli_text_duration((double)a->end_us).text,
+            alqi_cli_remark_counted(a).text, a->n_allocs,
+            a->n_allocs == 1 ? "" : "s", rate);
 }
 
 /* Each reason why the two are hard to compare, then an empty line, also if

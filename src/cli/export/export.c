@@ -131,6 +131,7 @@ to_take(void *to, const char *verb, const char *value)
 
 #define MEASURE(n)                                                             \
     ALQI_CLI_FIXED(struct request, export.measure, n),                         \
+        ALQI_CLI_ONE_OF("measure"),                                            \
         ALQI_CLI_ALSO(struct request, export.has_measure)
 
 const struct alqi_cli_option alqi_cli_export_options[] = {
@@ -405,7 +406,7 @@ alqi_cli_export(int argc, char **argv)
     rc = alqi_cli_parse("export", argc, argv, &r, &first);
     r.export.max_stacks = (uint32_t)r.max_stacks;
     if (rc < 0)
-        rc = alqi_cli_one_operand("export", argc, argv, first, &path);
+        rc = alqi_cli_one_operand("export", "trace", argc, argv, first, &path);
     if (rc < 0)
         rc = format_find(&r);
     if (rc < 0 && r.path != NULL && alqi_cli_output_is(r.path, path))

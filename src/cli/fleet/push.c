@@ -25,6 +25,7 @@
 #include "base/file_name.h"
 #include "cli/tool/cli.h"
 #include "cli/fleet/push.h"
+#include "cli/live/control.h"
 #include "cli/live/recorded.h"
 #include "cli/tool/text.h"
 #include "cli/tool/web_again.h"
@@ -140,6 +141,8 @@ label_take(void *to, const char *verb, const char *value)
 #define TIME_WANTED "write a number and a unit: ms s m h, "
 
 const struct alqi_cli_option alqi_cli_push_options[] = {
+    {'p', "pid", "PID", NULL, "the process",
+     ALQI_CLI_TAKEN(alqi_cli_pid_take, offsetof(PUSH, pid))},
     {0, "to", "ENGINE=URL", NULL, "pyroscope=URL, parca=URL or otlp=URL",
      ALQI_CLI_TAKEN(to_take, 0)},
     {0, "name", "SERVICE", NULL, "the service's name; default: the program's",
@@ -489,16 +492,10 @@ run(struct push *p, const char *path)
 
 /* -1 to go on with all that is asked for. */
 static int
-arguments_check(const struct push *p, int argc, char **argv, int first)
+arguments_check(const struct push *p)
 {
     if (p->engine == NULL)
         return alqi_cli_usage("push", "push: where to? Write --to=ENGINE=URL");
-    if (first >= argc)
-        return alqi_cli_usage("push", "push: of what? Name a process by its "
-                                      "number, or a trace");
-    if (first + 1 < argc)
-        return alqi_cli_usage("push", "push: one at a time; '%s' is too many",
-                              argv[first + 1]);
     return labels_check(p);
 }
 
@@ -532,9 +529,9 @@ alqi_cli_push(int argc, char **argv)
     int rc = alqi_cli_parse("push", argc, argv, &p, &first);
 
     if (rc < 0)
-        rc = arguments_check(&p, argc, argv, first);
+        rc = arguments_check(&p);
     if (rc < 0)
-        rc = alqi_cli_recorded_operand("push", argv[first], &p.pid, path,
+        rc = alqi_cli_recorded_operand("push", argc, argv, first, &p.pid, path,
                                        sizeof path);
     if (rc < 0)
         rc = file_hold(&p, path, sizeof path);

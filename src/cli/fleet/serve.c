@@ -18,6 +18,7 @@
 #include "cli/tool/http.h"
 #include "cli/fleet/metrics.h"
 #include "cli/fleet/reading.h"
+#include "cli/live/control.h"
 #include "cli/live/recorded.h"
 #include "cli/tool/text.h"
 #include "cli/tool/memory.h"
@@ -34,6 +35,7 @@ struct reader {
 struct serve {
     struct alqi_cli_http_config config;
     uint64_t port;        /* as it is asked for */
+    pid_t pid;            /* whose recording it is; 0: a trace's */
     pthread_mutex_t turn; /* of all that follows */
     struct alqi_cli_reading reading;
     struct alqi_cli_metrics metrics;
@@ -248,6 +250,8 @@ answer(void *arg, const struct alqi_cli_http_request *request,
 /* ---- the verb ------------------------------------------------------------ */
 
 const struct alqi_cli_option alqi_cli_serve_options[] = {
+    {'p', "pid", "PID", NULL, "the process",
+     ALQI_CLI_TAKEN(alqi_cli_pid_take, offsetof(struct serve, pid))},
     {0, "port", "N", NULL, "port to listen on; default: any free port",
      ALQI_CLI_COUNT(struct serve, port), .most = UINT16_MAX,
      .wants = "a number from 0 to 65535"},
@@ -331,27 +335,19 @@ alqi_cli_serve(int argc, char **argv)
         .config = {.verb = "serve", .is_parallel = true, .takes_post = true},
         .turn = PTHREAD_MUTEX_INITIALIZER};
     char path[PATH_MAX + 64];
-    pid_t pid;
     int first;
     int rc = alqi_cli_parse("serve", argc, argv, &s, &first);
 
+    if (rc < 0)
+        rc = alqi_cli_recorded_operand("serve", argc, argv, first, &s.pid, path,
+                                       sizeof path);
     if (rc >= 0)
         return rc;
-    if (first >= argc)
-        return alqi_cli_usage("serve", "serve: of what? Name a process by its "
-                                       "number, or a trace");
-    if (first + 1 < argc)
-        return alqi_cli_usage("serve", "serve: one at a time; '%s' is too many",
-                              argv[first + 1]);
-    rc = alqi_cli_recorded_operand("serve", argv[first], &pid, path,
-                                   sizeof path);
-    if (rc >= 0)
-        return rc;
-    alqi_cli_reading_init(&s.reading, path, pid);
+    alqi_cli_reading_init(&s.reading, path, s.pid);
     s.config.port = (uint16_t)s.port;
     s.config.answer = answer;
     s.config.arg = &s;
-    rc = serve(&s, pid);
+    rc = serve(&s, s.pid);
     alqi_cli_reading_free(&s.reading);
     for (unsigned i = 0; i < s.n_readers; i++)
         alqi_cli_moment_free(&s.readers[i].moment);

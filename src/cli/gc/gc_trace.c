@@ -52,7 +52,8 @@ alqi_cli_gc_trace(int argc, char **argv)
 
     status = alqi_cli_parse("gc-trace", argc, argv, &g, &first);
     if (status < 0)
-        status = alqi_cli_one_operand("gc-trace", argc, argv, first, &path);
+        status = alqi_cli_one_operand("gc-trace", "recording of a collector",
+                                      argc, argv, first, &path);
     if (status < 0 && alqi_cli_output_is(path, g.out))
         return alqi_cli_usage("gc-trace",
                               "gc-trace: %s is the recording itself", path);

@@ -111,6 +111,8 @@ side_read(struct diff *d, const char *path, int side)
             fprintf(d->run->term.out, "%c: %s, process %" PRIu64 ", %s\n",
                     "AB"[side], alqi_cli_shown(path).text, s->pid,
                     alqi_cli_text_time(s->wall_us).text);
+        if (!d->run->is_json)
+            alqi_cli_heap_cut_say(&d->run->term, s);
     }
     alqi_cli_heap_close(s);
     return rc;

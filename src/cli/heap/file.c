@@ -85,9 +85,10 @@ map(struct alqi_cli_heap_file *file, int fd)
     file->n_bytes = (size_t)st.st_size;
     if (alqi_dump_decode(&d, file->bytes, file->n_bytes))
         return -1;
-    return alqi_cli_unreadable(
-        "%s: %s: `aliquot snapshot --graph` and alq_heap_snapshot() write them",
-        file->path, d.error);
+    return alqi_cli_unreadable("%s: %s: 'aliquot snapshot --graph' and "
+                               "alq_heap_snapshot(3) write those, and 'aliquot "
+                               "report' reads traces",
+                               file->path, d.error);
 }
 
 int

@@ -111,7 +111,8 @@ alqi_cli_heap(int argc, char **argv)
     if (rc < 0 && argc - first == 2)
         return two(&r, argv + first);
     if (rc < 0)
-        rc = alqi_cli_one_operand("heap", argc, argv, first, &path);
+        rc = alqi_cli_one_operand("heap", "snapshot of a managed heap", argc,
+                                  argv, first, &path);
     if (rc >= 0)
         return rc;
     return one(&r, path);

@@ -220,6 +220,7 @@ ways_print(struct ways *w)
 {
     FILE *out = w->run->term.out;
 
+    alqi_cli_heap_cut_say(&w->run->term, w->s);
     fprintf(out, "%s: %" PRIu64 " found; roots lead to %" PRIu64,
             alqi_cli_shown(w->run->path).text, w->n_named, w->n_reached);
     if (w->n_reached < w->n_named)

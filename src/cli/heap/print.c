@@ -98,6 +98,21 @@ outside_say(const struct alqi_cli_term *t,
 }
 
 void
+alqi_cli_heap_cut_say(const struct alqi_cli_term *t,
+                      const struct alqi_cli_heap_snapshot *s)
+{
+    if (s->damage == NULL)
+        return;
+    fprintf(t->out,
+            "%s! The snapshot is cut short: %s at byte %" PRIu64 ". Blocks, "
+            "pointers and roots\n"
+            "  are missing, so it cannot be known who holds what, nor what is "
+            "garbage.%s\n\n",
+            alqi_cli_style(t, ALQI_CLI_WARN), s->damage, s->damage_bytes,
+            alqi_cli_style(t, ALQI_CLI_PLAIN));
+}
+
+void
 alqi_cli_heap_head(struct alqi_cli_heap_run *r)
 {
     const struct alqi_cli_heap_snapshot *s = &r->snapshot;
@@ -105,6 +120,7 @@ alqi_cli_heap_head(struct alqi_cli_heap_run *r)
     struct alqi_cli_heap_sums lost = garbage(s);
     char command[COMMAND_BYTES];
 
+    alqi_cli_heap_cut_say(t, s);
     command_text(s, command, sizeof command);
     fprintf(t->out, "process %" PRIu64 " (%s), %s", s->pid, command,
             alqi_cli_text_time(s->wall_us).text);

@@ -27,6 +27,9 @@ void alqi_cli_heap_rest(const struct alqi_cli_term *term,
 
 /* Process, moment, totals. */
 void alqi_cli_heap_head(struct alqi_cli_heap_run *run);
+/* Of a snapshot that is damaged: what the figures below it cannot say. */
+void alqi_cli_heap_cut_say(const struct alqi_cli_term *term,
+                           const struct alqi_cli_heap_snapshot *snapshot);
 json_t *alqi_cli_heap_head_json(struct alqi_cli_heap_run *run);
 
 /* A row that is known, with what it retains; of a block what holds it, too. */

@@ -16,8 +16,9 @@ const char *alqi_cli_leak_class_name(enum alqi_cli_leak_class class)
 }
 
 /* Of a stack without frames everything in the frame is nothing. */
-struct alqi_cli_frame
-alqi_cli_leak_site(struct alqi_cli_leak_found *f, uint32_t node)
+static struct alqi_cli_frame
+site_by(struct alqi_cli_leak_found *f, uint32_t node,
+        enum alqi_cli_grouping grouping)
 {
     struct alqi_cli_frame *frames = NULL, site = {0};
     uint32_t capacity = 0, n;
@@ -25,9 +26,15 @@ alqi_cli_leak_site(struct alqi_cli_leak_found *f, uint32_t node)
     n = alqi_cli_stack_frames(&f->analysis, node, &frames, &capacity);
     if (n > 0)
         site = alqi_cli_frame_masked(&frames[alqi_cli_naming_frame(frames, n)],
-                                     ALQI_CLI_BY_FUNCTION);
+                                     grouping);
     free(frames);
     return site;
+}
+
+struct alqi_cli_frame
+alqi_cli_leak_site(struct alqi_cli_leak_found *f, uint32_t node)
+{
+    return site_by(f, node, ALQI_CLI_BY_FUNCTION);
 }
 
 /* ---- rows ---------------------------------------------------------------- */
@@ -112,7 +119,8 @@ compare_bytes(const void *left, const void *right)
     return a->node < b->node ? -1 : a->node > b->node;
 }
 
-/* Puts the rows of one site together. */
+/* Puts the rows of one site together, and gives each the line where its largest
+ * block was allocated. */
 static void
 rows_join(struct alqi_cli_leak_found *f, const struct alqi_cli_leak_scan *s)
 {
@@ -139,6 +147,8 @@ rows_join(struct alqi_cli_leak_found *f, const struct alqi_cli_leak_scan *s)
         }
     }
     f->n_rows = n;
+    for (uint32_t i = 0; i < n; i++)
+        f->rows[i].frame = site_by(f, f->rows[i].node, ALQI_CLI_BY_LINE);
     if (n > 0)
         qsort(f->rows, n, sizeof *f->rows, compare_bytes);
 }

@@ -8,7 +8,8 @@
 /* Blocks of one class and of one site. */
 struct alqi_cli_leak_row {
     enum alqi_cli_leak_class class;
-    struct alqi_cli_frame frame; /* of the site, as sites are told apart */
+    /* of the site; the line is the largest block's */
+    struct alqi_cli_frame frame;
     struct alqi_cli_sum sum;
     uint32_t largest; /* block: the one of the most bytes */
     uint32_t node;    /* its stack; of the analysis       */

@@ -70,6 +70,9 @@ row_json(struct alqi_cli_leaks_run *r, const struct alqi_cli_leak_row *row)
     alqi_cli_json_set(
         to, "function",
         json_string(alqi_cli_names_text(names, row->frame.function)));
+    alqi_cli_json_set(to, "file",
+                      json_string(alqi_cli_names_text(names, row->frame.file)));
+    alqi_cli_json_count(to, "line", (uint64_t)row->frame.line);
     alqi_cli_json_set(
         to, "module",
         json_string(alqi_cli_names_text(names, row->frame.module)));

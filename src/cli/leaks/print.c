@@ -276,8 +276,8 @@ limits_say(const struct alqi_cli_leaks_run *r)
                 alqi_cli_text_count((double)r->found.n_elsewhere).text);
     if (!r->is_whole && s->heap.n_found > 0)
         fprintf(out,
-                "%s blocks that are not recorded were found by glibc's own "
-                "words, and ways lead through them\n",
+                "%s blocks that are not recorded were found by malloc's "
+                "headers; pointers were followed through them\n",
                 alqi_cli_text_count((double)s->heap.n_found).text);
     if (r->core.n_unknown > 0)
         fprintf(out,
@@ -313,7 +313,8 @@ alqi_cli_leaks_print(struct alqi_cli_leaks_run *r)
             alqi_cli_text_duration((double)r->scan_us).text,
             r->is_whole     ? "every block is recorded"
             : is_sampled(r) ? "a sample of its blocks is recorded"
-                            : "blocks are recorded since some time");
+                            : "what was allocated before the recording "
+                              "began is not known");
     totals(r);
     for (int c = 0; c < ALQI_CLI_LEAK_CLASSES; c++)
         class_draw(r, (enum alqi_cli_leak_class)c);

@@ -9,6 +9,7 @@
  * Whoever listens at a process's name may be another: the kernel tells who it
  * is, and nothing is sent to, or believed of, anyone else (peer_check). */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
@@ -21,7 +22,9 @@
 #include <unistd.h>
 
 #include "cli/tool/cli.h"
+#include "cli/live/advice.h"
 #include "cli/live/control.h"
+#include "cli/live/recorded.h"
 #include "cli/tool/proc.h"
 #include "wire/request.h"
 #include "wire/side.h"
@@ -86,6 +89,7 @@ user_name(uid_t uid)
 int
 alqi_cli_say_silent(const struct alqi_cli_control_target *t)
 {
+    char path[PATH_MAX + 64];
     bool is_known;
 
     if (t->pid == 0)
@@ -96,16 +100,10 @@ alqi_cli_say_silent(const struct alqi_cli_control_target *t)
                      "it with ALIQUOT_CONTROL=1, or with 'aliquot record "
                      "--control'",
                      t->verb, (int)t->pid);
-    else if (alqi_cli_has_mapped(t->pid, "/libaliquot-preload.so", &is_known))
-        alqi_cli_say("%s: process %d has no control socket: start it with "
-                     "'aliquot record --control', or with ALIQUOT=off,control "
-                     "beside LD_PRELOAD",
-                     t->verb, (int)t->pid);
     else if (is_known)
-        alqi_cli_say("%s: process %d runs without the profiler: 'aliquot "
-                     "start -p %d' or 'aliquot record -p %d' records it as it "
-                     "runs",
-                     t->verb, (int)t->pid, (int)t->pid, (int)t->pid);
+        return alqi_cli_advise(
+            t->verb, t->pid,
+            alqi_cli_recorded_quietly(t->pid, path, sizeof path) ? path : NULL);
     else
         alqi_cli_say("%s: process %d has no control socket, and this user may "
                      "not read what it has mapped",

@@ -14,6 +14,7 @@
 #include "cli/tool/cli.h"
 #include "cli/live/control.h"
 #include "cli/tool/rate.h"
+#include "cli/tool/rate.h"
 #include "cli/tool/text.h"
 #include "wire/side.h"
 
@@ -35,11 +36,14 @@ struct control {
      "N[K|M|G]",                                                               \
      NULL,                                                                     \
      "mean bytes between samples",                                             \
-     ALQI_CLI_TAKEN(alqi_cli_interval_take, offsetof(struct control, rate))},  \
+     ALQI_CLI_TAKEN(alqi_cli_interval_take, offsetof(struct control, rate)),   \
+     ALQI_CLI_ONE_OF("rate")},                                                 \
     {                                                                          \
         0, "rate", "R", NULL,                                                  \
             "instead: samples per word, above 0 and up to 1",                  \
-            ALQI_CLI_TAKEN(alqi_cli_rate_take, offsetof(struct control, rate)) \
+            ALQI_CLI_TAKEN(alqi_cli_rate_take,                                 \
+                           offsetof(struct control, rate)),                    \
+            ALQI_CLI_ONE_OF("rate")                                            \
     }
 
 const struct alqi_cli_option alqi_cli_start_options[] = {
@@ -171,7 +175,8 @@ alqi_cli_command(const struct alqi_cli_control_target *t, const char *command,
     return alqi_cli_ask(t, request, reply);
 }
 
-/* Sends a request and prints the state that comes back. */
+/* Sends a request and prints the state that comes back; of a mark, what it has
+ * done. */
 static int
 ask(struct control *c, const char *command)
 {
@@ -186,7 +191,12 @@ ask(struct control *c, const char *command)
         rc = alqi_cli_say_silent(&c->target);
     if (rc >= 0)
         return rc;
-    state_print(&c->target, reply);
+    if (strcmp(command, "mark") != 0) {
+        state_print(&c->target, reply);
+        return ALQI_CLI_OK;
+    }
+    who_print(&c->target);
+    printf(": the phase '%s' begins\n", alqi_cli_shown(c->output).text);
     return ALQI_CLI_OK;
 }
 
@@ -212,6 +222,30 @@ alqi_cli_mark(int argc, char **argv)
     return ask(&c, "mark");
 }
 
+/* These verbs have no operands: says which option the text is the value of. */
+static int
+operand_refuse(const struct control *c, const char *text)
+{
+    const char *verb = c->target.verb;
+    double bytes;
+
+    if (c->target.pid == 0 && strspn(text, "0123456789") == strlen(text))
+        return alqi_cli_usage(verb,
+                              "%s: '%s' is too many: a process is named "
+                              "by -p: write -p %s",
+                              verb, text, text);
+    if ((strcmp(verb, "rate") == 0 || strcmp(verb, "start") == 0) &&
+        alqi_cli_bytes_parse(text, &bytes))
+        return alqi_cli_usage(verb,
+                              "%s: '%s' is too many: write "
+                              "--interval=%s",
+                              verb, text, text);
+    return alqi_cli_usage(verb,
+                          "%s: '%s' is too many; processes are named "
+                          "by -p",
+                          verb, text);
+}
+
 /* The verb is the command. rate 0 is refused: it would stop without
  * saying so. */
 int
@@ -225,10 +259,7 @@ alqi_cli_control(int argc, char **argv)
     if (rc >= 0)
         return rc;
     if (first < argc)
-        return alqi_cli_usage(verb,
-                              "%s: '%s' is too many; processes are named "
-                              "by -p",
-                              verb, argv[first]);
+        return operand_refuse(&c, argv[first]);
     if (c.rate == 0)
         return alqi_cli_usage(verb, "%s: rate 0 samples nothing: use stop",
                               verb);

@@ -2,8 +2,8 @@
  *
  * A recording is a file mapped shared and writable whose first page names the
  * process; a process of another root is found below /proc/PID/root.  When there
- * is none, the message tells a deleted recording, a profiler that is off, and a
- * process without profiler apart. */
+ * is none, the message tells a deleted recording from what can be done
+ * (advice.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,15 +15,13 @@
 
 #include "cli/tool/cli.h"
 #include "cli/tool/proc.h"
+#include "cli/live/advice.h"
 #include "cli/live/recorded.h"
-#include "cli/tool/proc.h"
 #include "wire/raw.h"
 
 /* What /proc/PID/maps told. */
 struct found {
     pid_t pid;
-    /* the process has the preload mapped */
-    bool has_preload;
     bool is_deleted; /* a recording was, and nothing can read it any more */
     /* the mapped file of the line before, as maps repeat it */
     char seen[PATH_MAX];
@@ -80,8 +78,6 @@ line_look(struct found *f, char *line)
     line[strcspn(line, "\n")] = '\0';
     if (file == NULL || flags == NULL)
         return false;
-    if (strstr(file, "/libaliquot-preload.so") != NULL)
-        f->has_preload = true;
     return strncmp(flags, " rw-s", 5) == 0 && file_look(f, file);
 }
 
@@ -90,65 +86,84 @@ static int
 say_none(const char *verb, const struct found *f)
 {
     if (f->is_deleted)
-        alqi_cli_say("%s: the recording of process %d was deleted", verb,
-                     (int)f->pid);
-    else if (f->has_preload)
-        alqi_cli_say("%s: process %d records nothing now: 'aliquot start -p "
-                     "%d' begins, if it was started with --control",
-                     verb, (int)f->pid, (int)f->pid);
-    else
-        alqi_cli_say("%s: process %d is not recorded: 'aliquot record -p %d' "
-                     "records it as it runs; or start it with 'aliquot "
-                     "record', or name the trace of its heap",
-                     verb, (int)f->pid, (int)f->pid);
-    return ALQI_CLI_FINDING;
+        return alqi_cli_finding("%s: the recording of process %d was deleted",
+                                verb, (int)f->pid);
+    return alqi_cli_advise(verb, f->pid, NULL);
 }
 
 /* Reads the process's map line by line. errno is 0 before it: the read may fail
- * where the open did not. */
+ * where the open did not.  0, or why the map cannot be read. */
+static int
+maps_look(struct found *f, bool *is_found)
+{
+    char name[64], *line = NULL;
+    size_t capacity = 0;
+    FILE *maps;
+    int error;
+
+    *is_found = false;
+    snprintf(name, sizeof name, "/proc/%d/maps",
+             (int)alqi_cli_proc_living(f->pid));
+    maps = fopen(name, "re");
+    if (maps == NULL)
+        return errno;
+    errno = 0;
+    while (!*is_found && getline(&line, &capacity, maps) > 0)
+        *is_found = line_look(f, line);
+    error = *is_found ? 0 : errno;
+    free(line);
+    fclose(maps);
+    return error;
+}
+
 int
 alqi_cli_recorded(const char *verb, pid_t pid, char *path, size_t n)
 {
     struct found f = {.pid = pid, .path = path, .n = n};
-    char name[64], *line = NULL;
-    size_t capacity = 0;
-    bool is_found = false;
-    FILE *maps;
+    bool is_found;
+    int error = maps_look(&f, &is_found);
 
-    snprintf(name, sizeof name, "/proc/%d/maps",
-             (int)alqi_cli_proc_living(pid));
-    maps = fopen(name, "re");
-    if (maps == NULL && errno == ENOENT)
-        return alqi_cli_finding("%s: there is no process %d", verb, (int)pid);
-    errno = 0;
-    while (maps != NULL && !is_found && getline(&line, &capacity, maps) > 0)
-        is_found = line_look(&f, line);
-    free(line);
-    if (is_found) {
-        fclose(maps);
+    if (is_found)
         return -1;
-    }
-    if (maps == NULL || errno == EACCES || errno == EPERM) {
-        alqi_cli_say("%s: what process %d has mapped cannot be read: run this "
-                     "as its user, or as root",
-                     verb, (int)pid);
-        if (maps != NULL)
-            fclose(maps);
-        return ALQI_CLI_FINDING;
-    }
-    fclose(maps);
+    if (error == ENOENT)
+        return alqi_cli_finding("%s: there is no process %d", verb, (int)pid);
+    if (error == EACCES || error == EPERM)
+        return alqi_cli_finding("%s: what process %d has mapped cannot be "
+                                "read: run this as its user, or as root",
+                                verb, (int)pid);
     return say_none(verb, &f);
 }
 
-/* A file whose name is digits alone is reached as ./NAME. */
-int
-alqi_cli_recorded_operand(const char *verb, const char *operand, pid_t *pid,
-                          char *path, size_t n)
+bool
+alqi_cli_recorded_quietly(pid_t pid, char *path, size_t n)
 {
+    struct found f = {.pid = pid, .path = path, .n = n};
+    bool is_found;
+
+    (void)maps_look(&f, &is_found);
+    return is_found;
+}
+
+/* The operand alone, or with -p none; a file whose name is digits alone is
+ * reached as ./NAME. */
+int
+alqi_cli_recorded_operand(const char *verb, int argc, char **argv, int first,
+                          pid_t *pid, char *path, size_t n)
+{
+    const char *operand = first < argc ? argv[first] : NULL;
     char *end;
     long number;
 
-    *pid = 0;
+    if (operand == NULL && *pid == 0)
+        return alqi_cli_usage(verb,
+                              "%s: of what? Give a process by -p PID, or "
+                              "name a trace",
+                              verb);
+    if (argc - first + (*pid != 0) > 1)
+        return alqi_cli_usage(verb, "%s: one at a time; '%s' is too many", verb,
+                              argv[argc - 1]);
+    if (*pid != 0)
+        return alqi_cli_recorded(verb, *pid, path, n);
     if (operand[0] == '\0' || operand[strspn(operand, "0123456789")] != '\0') {
         snprintf(path, n, "%s", operand);
         return -1;

@@ -53,21 +53,14 @@ const struct alqi_cli_option alqi_cli_snapshot_options[] = {
 static bool
 recording_find(const struct snapshot *s, char *path, size_t n)
 {
-    char said[ALQI_CLI_TOP_TEXT_BYTES];
     struct alqi_cli_top_found *found;
     uint32_t n_sockets;
-    int rc;
 
     if (s->target.pid == 0 || s->target.control != NULL)
         return false;
     n_sockets = alqi_cli_top_list(s->target.pid, &found);
     free(found);
-    if (n_sockets > 0)
-        return false;
-    alqi_cli_say_into(said, sizeof said);
-    rc = alqi_cli_recorded("snapshot", s->target.pid, path, n);
-    alqi_cli_say_into(NULL, 0);
-    return rc < 0;
+    return n_sockets == 0 && alqi_cli_recorded_quietly(s->target.pid, path, n);
 }
 
 /* Asks the process for its recording. -1 to go on with the path of the file. */
@@ -349,7 +342,7 @@ graph_exists(const struct snapshot *s, const char *name)
 {
     alqi_cli_say("snapshot: %s exists; -f overwrites it",
                  alqi_cli_shown(graph_shown(s, name)).text);
-    return ALQI_CLI_UNREADABLE;
+    return ALQI_CLI_USAGE;
 }
 
 /* Waits until the process has written it.  -1 to go on, or the exit status. */

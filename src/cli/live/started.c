@@ -18,6 +18,7 @@
 #include "base/pattern.h"
 #include "cli/attach/attach.h"
 #include "cli/live/control.h"
+#include "cli/live/recorded.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/launch.h"
 #include "cli/tool/text.h"
@@ -103,7 +104,7 @@ stop(const struct alqi_cli_control_target *t, struct alqi_cli_attach *attach)
         told.state != ALQI_ATTACH_ATTACHED)
         return alqi_cli_finding("stop: process %d is not recorded",
                                 (int)t->pid);
-    if (told.attacher_pid != ALQI_ATTACH_NOBODY)
+    if (alqi_cli_attach_recorder(&told) != 0)
         return alqi_cli_finding("stop: process %d is recorded by process %u: "
                                 "end that",
                                 (int)t->pid, (unsigned)told.attacher_pid);
@@ -113,22 +114,18 @@ stop(const struct alqi_cli_control_target *t, struct alqi_cli_attach *attach)
     return ALQI_CLI_OK;
 }
 
-/* Of the recording's header, which the process counts in as it samples. */
-static int
-status(const struct alqi_cli_control_target *t, struct alqi_cli_attach *attach)
+/* Of the recording's header, which the process counts in as it samples; `file`
+ * is as the process names it. */
+static void
+header_print(const struct alqi_cli_control_target *t, const char *file,
+             bool is_paused)
 {
-    struct alqi_attach_told told;
     struct alqi_raw_header h;
     char path[PATH_MAX + 64];
     ssize_t n = -1;
     int fd;
 
-    if (!alqi_cli_attach_told(attach, &told) ||
-        told.state != ALQI_ATTACH_ATTACHED) {
-        printf("%d: off, nothing is recorded\n", (int)t->pid);
-        return ALQI_CLI_OK;
-    }
-    alqi_cli_path_here(t->pid, told.text, path, sizeof path);
+    alqi_cli_path_here(t->pid, file, path, sizeof path);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd >= 0) {
         n = pread(fd, &h, sizeof h, 0);
@@ -136,12 +133,53 @@ status(const struct alqi_cli_control_target *t, struct alqi_cli_attach *attach)
     }
     if (n != (ssize_t)sizeof h || !(h.rate > 0) ||
         memcmp(h.magic, ALQI_RAW_MAGIC, sizeof h.magic) != 0)
-        told_print(t, "recorded to", told.text);
+        told_print(t, "recorded to", file);
+    else if ((h.flags & ALQI_RAW_IS_EXACT) != 0)
+        told_print(t, "every block is recorded to", file);
     else
-        printf("%d: sampling, %" PRIu64 " sampled blocks, one in %s, in %s\n",
-               (int)t->pid, (uint64_t)h.counters[ALQI_RAW_SAMPLES],
+        printf("%d: %s, %" PRIu64 " sampled blocks, one in %s, in %s\n",
+               (int)t->pid, is_paused ? "stopped" : "sampling",
+               (uint64_t)h.counters[ALQI_RAW_SAMPLES],
                alqi_cli_text_bytes(ALQI_WORD_BYTES / h.rate).text,
-               alqi_cli_shown(told.text).text);
+               alqi_cli_shown(file).text);
+}
+
+/* A command that was to end the recording may have ended without it. */
+static int
+status(const struct alqi_cli_control_target *t, struct alqi_cli_attach *attach)
+{
+    struct alqi_attach_told told;
+    bool is_left;
+
+    if (!alqi_cli_attach_told(attach, &told) ||
+        told.state != ALQI_ATTACH_ATTACHED) {
+        printf("%d: off, nothing is recorded\n", (int)t->pid);
+        return ALQI_CLI_OK;
+    }
+    is_left = told.attacher_pid != ALQI_ATTACH_NOBODY &&
+              alqi_cli_attach_recorder(&told) == 0;
+    header_print(t, told.text, is_left);
+    if (is_left)
+        printf("its recorder, process %u, has ended: 'aliquot stop -p %d' ends "
+               "the recording, which all commands read; 'aliquot start -p %d' "
+               "begins another\n",
+               (unsigned)told.attacher_pid, (int)t->pid, (int)t->pid);
+    return ALQI_CLI_OK;
+}
+
+/* Of a process with the profiler from its start, which nobody can ask. */
+static int
+bound_status(const struct alqi_cli_control_target *t)
+{
+    char path[PATH_MAX + 64];
+
+    if (!alqi_cli_recorded_quietly(t->pid, path, sizeof path))
+        return ALQI_CLI_SILENT;
+    header_print(t, path, false);
+    printf("it is recorded from its start, without a control socket: 'aliquot "
+           "snapshot -p %d' writes a trace of it now; stop, rate and mark "
+           "need 'aliquot record --control'\n",
+           (int)t->pid);
     return ALQI_CLI_OK;
 }
 
@@ -151,7 +189,8 @@ mark(const struct alqi_cli_control_target *t, struct alqi_cli_attach *attach,
 {
     if (!alqi_cli_attach_mark(attach, name))
         return ALQI_CLI_FINDING;
-    told_print(t, "marked", name);
+    printf("%d: the phase '%s' begins\n", (int)t->pid,
+           alqi_cli_shown(name).text);
     return ALQI_CLI_OK;
 }
 
@@ -164,6 +203,9 @@ alqi_cli_started(const struct alqi_cli_control_target *t, const char *command,
     char preload[PATH_MAX];
     int rc;
 
+    if (!t->is_heap && strcmp(command, "status") == 0 &&
+        !alqi_cli_attach_is_late(t->pid))
+        return bound_status(t);
     if (t->is_heap ||
         (!alqi_cli_attach_is_late(t->pid) && !(is_start && has_none(t->pid))))
         return ALQI_CLI_SILENT;

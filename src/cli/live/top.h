@@ -42,10 +42,11 @@ struct alqi_cli_top_counts {
 
 struct alqi_cli_top_part {
     struct alqi_cli_control_target target;
-    pid_t pid;                /* 0: not known (a file of another machine) */
-    bool is_heap;             /* the managed heap's */
-    bool has_control;         /* it can be asked */
-    bool is_answering;        /* the last request was answered */
+    pid_t pid;         /* 0: not known (a file of another machine) */
+    bool is_heap;      /* the managed heap's */
+    bool has_control;  /* it can be asked */
+    bool is_answering; /* the last request was answered */
+    bool is_ours; /* it is recorded for this command alone (top_attach.c) */
     char path[PATH_MAX + 64]; /* what it records to, as it is reached here */
     char command[256];        /* the program                               */
     char state[16];           /* "sampling", "stopped", "off", "exact" ... */

@@ -106,7 +106,9 @@ what_is_done(const struct alqi_cli_top_part *p, char *text, size_t n_text)
         snprintf(text, n_text, "%s", p->state);
     else if (p->follow != NULL)
         snprintf(text, n_text, "%s",
-                 p->reading == ALQI_CLI_FOLLOW_OVER ? "ended" : "recording");
+                 p->reading == ALQI_CLI_FOLLOW_OVER ? "ended"
+                 : p->is_ours ? "recorded by this command, until it ends"
+                              : "recording");
 }
 
 /* Anything but sampling deserves a look. */

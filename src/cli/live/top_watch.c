@@ -41,21 +41,6 @@ is_of_one(const struct alqi_cli_top_found *found, uint32_t n)
     return n > 0 && found[0].pid == found[n - 1].pid;
 }
 
-/* The path of the process's recording, quietly. False: there is none, or it is
- * not to be found. */
-static bool
-recording_find(const struct alqi_cli_control_target *target, char *path,
-               size_t n)
-{
-    char said[ALQI_CLI_TOP_TEXT_BYTES];
-    int rc;
-
-    alqi_cli_say_into(said, sizeof said);
-    rc = alqi_cli_recorded(target->verb, target->pid, path, n);
-    alqi_cli_say_into(NULL, 0);
-    return rc < 0;
-}
-
 /* The process has no control socket. Its recording is followed if there is one,
  * or if one can be begun. -1, or the status to exit with. */
 static int
@@ -65,16 +50,18 @@ part_find(struct alqi_cli_top *top,
     struct alqi_cli_top_part *p = alqi_cli_top_part_add(top);
     struct alqi_cli_proc proc;
     char path[sizeof p->path];
+    bool is_ours;
 
     alqi_cli_top_part_init(p, target, target->pid, false);
     if (!alqi_cli_proc_read(target->pid, &proc))
         return -1; /* the first look says so */
-    if (!recording_find(target, path, sizeof path) &&
-        (!alqi_cli_top_attach(target->verb, target->pid) ||
-         !recording_find(target, path, sizeof path)))
+    is_ours = !alqi_cli_recorded_quietly(target->pid, path, sizeof path);
+    if (is_ours && (!alqi_cli_top_attach(target->verb, target->pid) ||
+                    !alqi_cli_recorded_quietly(target->pid, path, sizeof path)))
         return ALQI_CLI_FINDING;
     alqi_cli_top_part_init_file(p, path);
     p->pid = target->pid;
+    p->is_ours = is_ours;
     return -1;
 }
 

@@ -17,7 +17,8 @@ static int
 joined_make(const struct alqi_cli_paths *paths,
             struct alqi_cli_join_result *result, int *fd)
 {
-    struct alqi_cli_trace_out out = {.file = tmpfile()};
+    struct alqi_cli_trace_out out = {.file = tmpfile(),
+                                     .name = "a temporary file"};
     int rc = ALQI_CLI_UNREADABLE;
 
     *fd = -1;

@@ -405,7 +405,7 @@ run(struct join *j)
         part_close(j, j->heap[--j->n_open], false);
     sink_close(j, &j->sink);
     if (rc < 0 && j->whole.status != ALQ_OK) {
-        alqi_cli_say("cannot write the merged trace: %s",
+        alqi_cli_say("cannot write %s: %s", j->out->name,
                      alqi_cli_trace_failure(j->out, j->whole.status));
         rc = ALQI_CLI_UNREADABLE;
     }

@@ -58,6 +58,7 @@ merge(const struct request *r, const struct alqi_cli_paths *paths)
     if (rc >= 0)
         return rc;
     trace.file = out.file;
+    trace.name = out.file == stdout ? "standard output" : r->path;
     rc = alqi_cli_join(paths, (uint16_t)r->version, &trace, &result);
     if (rc >= 0) {
         alqi_cli_output_abandon(&out);
@@ -66,8 +67,9 @@ merge(const struct request *r, const struct alqi_cli_paths *paths)
     rc = alqi_cli_output_close(&out);
     if (rc != ALQI_CLI_OK)
         return rc;
-    alqi_cli_say("%u traces, %" PRIu64 " sampled blocks -> %s", result.n_traces,
-                 result.n_allocs, r->path);
+    alqi_cli_say("%u trace%s, %" PRIu64 " sampled block%s -> %s",
+                 result.n_traces, result.n_traces == 1 ? "" : "s",
+                 result.n_allocs, result.n_allocs == 1 ? "" : "s", r->path);
     return result.status;
 }
 

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,7 +27,10 @@
 #include "cli/read/input_raw.h"
 #include "cli/read/joined.h"
 #include "cli/read/notes.h"
+#include "cli/tool/text.h"
 #include "cli/tool/unpack.h"
+#include "wire/dump.h"
+#include "wire/gctrace.h"
 #include "wire/raw.h"
 
 enum {
@@ -114,7 +118,8 @@ progress_show(struct alqi_cli_input *in)
         return;
     in->shown_ms = now;
     if (in->size_bytes != 0)
-        fprintf(stderr, "\r\033[Kreading %.40s  %3.0f %%", in->path,
+        fprintf(stderr, "\r\033[Kreading %.40s  %3.0f %%",
+                alqi_cli_shown(in->path).text,
                 100.0 * (double)in->read_bytes / (double)in->size_bytes);
     else
         fprintf(stderr, "\r\033[Kreading  %.0f MiB",
@@ -209,6 +214,12 @@ guess(const struct alqi_cli_input *in)
         {"\x7F"
          "ELF",
          4, "it is a program; record it first: aliquot record PROGRAM"},
+        {"SQLite format 3", 16, "it is a database of SQLite: sqlite3 reads it"},
+        {ALQI_DUMP_MAGIC, sizeof ALQI_DUMP_MAGIC - 1,
+         "it is a snapshot of a managed heap: 'aliquot heap' reads it"},
+        {ALQI_GCTRACE_MAGIC, sizeof ALQI_GCTRACE_MAGIC - 1,
+         "it is a recording of a collector: 'aliquot gc-trace' reads it"},
+        {"PK\3\4", 4, "it is a zip archive"},
     };
 
     if (in->filled == 0 && alqi_cli_unpack_damage(in->unpack)[0] == '\0')
@@ -218,6 +229,34 @@ guess(const struct alqi_cli_input *in)
             memcmp(in->buffer, kinds[i].magic, kinds[i].n) == 0)
             return kinds[i].text;
     return NULL;
+}
+
+/* A profile.proto begins with its types of values: a field of one of two
+ * numbers. */
+static bool
+is_pprof(const unsigned char *b, size_t n)
+{
+    return n > 6 && b[0] == 0x0A && b[1] == 4 && b[2] == 0x08 && b[4] == 0x10;
+}
+
+/* The same for files that have no magic number; what is a recording has been
+ * looked at before. */
+static const char *
+guess_text(const struct alqi_cli_input *in)
+{
+    static const char html[] = "<!DOCTYPE html";
+    size_t n = in->filled;
+
+    if (is_pprof(in->buffer, n))
+        return "it is a profile of pprof: 'go tool pprof' reads it";
+    if (n >= sizeof html - 1 &&
+        strncasecmp((const char *)in->buffer, html, sizeof html - 1) == 0)
+        return "it is a page: a browser shows it";
+    for (size_t i = 0; i < n; i++)
+        if (in->buffer[i] < ' ' &&
+            memchr("\t\n\v\f\r\033", in->buffer[i], 6) == NULL)
+            return NULL;
+    return n > 0 ? "it is text" : NULL;
 }
 
 /* The trace that was made of the file takes its place; what has been read is
@@ -294,6 +333,9 @@ begin(struct alqi_cli_input *in)
         return begin_raw(in);
     if (alqi_cli_heaptrack_is(in->buffer, in->filled))
         return begin_heaptrack(in);
+    other = guess_text(in);
+    if (other != NULL)
+        return alqi_cli_unreadable("%s is not a trace; %s", in->path, other);
     return -1;
 }
 

@@ -50,11 +50,11 @@ head_read(int fd, unsigned char *head, size_t n, bool *is_packed)
     return have;
 }
 
-/* A regular file that begins like a trace, like a data file of heaptrack or,
- * not packed, like a raw recording. O_NONBLOCK keeps a pipe in the directory
- * from stopping the command. */
+/* A regular file, as *is_file says, that begins like a trace, like a data file
+ * of heaptrack or, not packed, like a raw recording. O_NONBLOCK keeps a pipe in
+ * the directory from stopping the command. */
 static bool
-is_trace(const char *path)
+is_trace(const char *path, bool *is_file)
 {
     unsigned char head[64];
     bool is_packed = false;
@@ -62,7 +62,8 @@ is_trace(const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     size_t n = 0;
 
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    *is_file = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (*is_file)
         n = head_read(fd, head, sizeof head, &is_packed);
     if (fd >= 0)
         close(fd);
@@ -76,12 +77,13 @@ is_trace(const char *path)
             head[3] == ALQI_PACKET_MAGIC >> 24);
 }
 
-/* Adds the traces of a directory in order of name; having none is an error.
+/* Adds the traces of a directory in order of name, and says how many files are
+ * none; having no trace is an error.
  * -1: go on. */
 static int
 add_directory(struct alqi_cli_paths *p, const char *directory)
 {
-    uint32_t n_before = p->n_paths;
+    uint32_t n_before = p->n_paths, n_others = 0;
     struct dirent **entries;
     int n = scandir(directory, &entries, NULL, alphasort);
 
@@ -90,14 +92,21 @@ add_directory(struct alqi_cli_paths *p, const char *directory)
                                    strerror(errno));
     for (int i = 0; i < n; i++) {
         char path[4096];
+        bool is_file = false;
         int length =
             snprintf(path, sizeof path, "%s/%s", directory, entries[i]->d_name);
 
-        if (length < (int)sizeof path && is_trace(path))
+        if (length < (int)sizeof path && is_trace(path, &is_file))
             add(p, path, true);
+        else if (is_file)
+            n_others++;
         free(entries[i]);
     }
     free(entries);
+    if (p->n_paths > n_before && n_others > 0)
+        alqi_cli_say("%s: %u file%s no trace and %s left out", directory,
+                     n_others, n_others == 1 ? " is" : "s are",
+                     n_others == 1 ? "was" : "were");
     if (p->n_paths > n_before)
         return -1;
     return alqi_cli_unreadable("there is no trace in the directory %s",

@@ -80,6 +80,10 @@ alqi_cli_record_limit_action_take(void *to, const char *verb, const char *value)
         limits->signal = signal_parse(value + 7);
     if (limits->signal != 0)
         return true;
+    if (strncmp(value, "signal=", 7) == 0)
+        return alqi_cli_refuse("%s: --on-limit %s: there is no signal %s; "
+                               "'kill -l' lists them",
+                               verb, value, value + 7);
     return alqi_cli_refuse("%s: --on-limit %s: choose one of: report, signal, "
                            "signal=NAME, kill",
                            verb, value);

@@ -3,8 +3,11 @@
  * [name.h] The output's name is a pattern; its directories are not. So the
  * percent signs of directories are doubled, as are those of MEMTRACE, and the
  * whole is a pattern. */
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -19,6 +22,30 @@ static bool
 has_letter(const char *pattern, const char *others)
 {
     return alqi_base_pattern_stray(pattern, others) != NULL;
+}
+
+/* Whether a trace can take the output's place: it is written beside it, and
+ * opened when the program has ended. False: the reason has been said. */
+static bool
+place_check(const struct alqi_cli_record_run *r)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    if (strchr(r->pattern, '/') == NULL && getcwd(path, sizeof path) == NULL)
+        return alqi_cli_refuse("record: the current directory is gone (%s): "
+                               "change to another, or name the trace by a "
+                               "whole path",
+                               strerror(errno));
+    alqi_cli_record_name(r, "", 0, path, sizeof path);
+    if (r->output == NULL || r->is_late || stat(path, &st) != 0 ||
+        (!S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode)))
+        return true;
+    return alqi_cli_refuse("record: %s is a pipe or a socket, and a trace is "
+                           "written when the program has ended, beside its "
+                           "name: name a file; 'aliquot snapshot' and 'serve' "
+                           "give what is recorded before",
+                           path);
 }
 
 bool
@@ -52,7 +79,7 @@ alqi_cli_record_name_set(struct alqi_cli_record_run *r)
         r->base[n -= 4] = '\0';
     if (r->is_each)
         r->suffix = r->pattern + n;
-    return true;
+    return place_check(r);
 }
 
 /* The executable's, which may be unknown. */

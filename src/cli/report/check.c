@@ -251,7 +251,7 @@ operands(struct check *c, int argc, char **argv, const char **path)
     int rc = alqi_cli_parse("check", argc, argv, c, &first);
 
     if (rc < 0)
-        rc = alqi_cli_one_operand("check", argc, argv, first, path);
+        rc = alqi_cli_one_operand("check", "trace", argc, argv, first, path);
     if (rc < 0 && c->repair != NULL && strcmp(*path, "-") == 0)
         return alqi_cli_usage("check", "check: --repair needs a file, not '-'");
     if (rc < 0 && c->repair != NULL && alqi_cli_output_is(c->repair, *path))

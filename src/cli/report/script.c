@@ -225,7 +225,7 @@ alqi_cli_script(int argc, char **argv)
     int rc = alqi_cli_parse("script", argc, argv, &s, &first);
 
     if (rc < 0)
-        rc = alqi_cli_one_operand("script", argc, argv, first, &path);
+        rc = alqi_cli_one_operand("script", "trace", argc, argv, first, &path);
     if (rc < 0)
         rc = alqi_cli_input_open(path, NULL, NULL, &s.input);
     if (rc >= 0)

@@ -57,6 +57,8 @@ struct alqi_cli_option {
     double least, most;     /* of values that are numbers; most 0: no bound */
     const char *wants;      /* said of a refused number; NULL: by the type  */
     alqi_cli_take_fn *take; /* of TAKEN                                    */
+    const char *one_of;     /* rows that have the same text here exclude each
+                             * other; NULL: the row excludes none */
     const char *former;     /* "NAME ADVICE": a choice that is no more, and what
                              * to say of it; NULL: there is none */
 };
@@ -93,6 +95,7 @@ struct alqi_cli_option {
     .type = ALQI_CLI_OPTION_DURATION, .to = ALQI_CLI_PLACE(in, field, double)
 #define ALQI_CLI_TAKEN(by, offset)                                             \
     .type = ALQI_CLI_OPTION_TAKEN, .take = (by), .to = (offset)
+#define ALQI_CLI_ONE_OF(what) .one_of = (what)
 #define ALQI_CLI_ALSO(in, field) .also = 1 + ALQI_CLI_PLACE(in, field, bool)
 
 /* How a verb says that a number is refused. */
@@ -181,9 +184,10 @@ extern const struct alqi_cli_option alqi_cli_top_options[];
 int alqi_cli_parse(const char *verb, int argc, char **argv, void *into,
                    int *first);
 
-/* Exactly one operand, or the status to exit with; -1 to go on. */
-int alqi_cli_one_operand(const char *verb, int argc, char **argv, int first,
-                         const char **out);
+/* Exactly one operand, or the status to exit with; -1 to go on.  `what` it is
+ * stands in messages: "trace". */
+int alqi_cli_one_operand(const char *verb, const char *what, int argc,
+                         char **argv, int first, const char **out);
 
 void alqi_cli_help_verb(const struct alqi_cli_verb *verb);
 void alqi_cli_help_all(void);

@@ -243,12 +243,35 @@ value_take(const struct alqi_cli_verb *verb, const struct alqi_cli_option *row,
     return is_taken;
 }
 
+/* Of rows that exclude each other the first has been given: says so when the
+ * row is another one. `given` has a place for each such text. */
+static bool
+is_alone(const char *verb, const struct alqi_cli_option *row,
+         const struct alqi_cli_option **given)
+{
+    if (row->one_of == NULL)
+        return true;
+    for (; *given != NULL; given++)
+        if (strcmp((*given)->one_of, row->one_of) == 0)
+            break;
+    if (*given == NULL)
+        *given = row;
+    if (*given == row)
+        return true;
+    alqi_cli_usage(verb,
+                   "%s: --%s and --%s exclude each other: give one of "
+                   "them",
+                   verb, (*given)->name, row->name);
+    return false;
+}
+
 /* optind 0 makes GNU getopt start anew, as one process may parse twice. Only
  * the row of --help is not found in the verb's table. */
 int
 alqi_cli_parse(const char *name, int argc, char **argv, void *into, int *first)
 {
     const struct alqi_cli_verb *verb = alqi_cli_verb_find(name);
+    const struct alqi_cli_option *given[OPTIONS_MAX + 1] = {NULL};
     struct tables tables;
     int id;
 
@@ -269,7 +292,7 @@ alqi_cli_parse(const char *name, int argc, char **argv, void *into, int *first)
         rc = choice_check(name, row, optarg);
         if (rc >= 0)
             return rc;
-        if (!value_take(verb, row, optarg, into))
+        if (!is_alone(name, row, given) || !value_take(verb, row, optarg, into))
             return ALQI_CLI_USAGE;
     }
     *first = optind;
@@ -278,16 +301,16 @@ alqi_cli_parse(const char *name, int argc, char **argv, void *into, int *first)
 
 /* Says what to write where there is none, and which one is too many. */
 int
-alqi_cli_one_operand(const char *verb, int argc, char **argv, int first,
-                     const char **out)
+alqi_cli_one_operand(const char *verb, const char *what, int argc, char **argv,
+                     int first, const char **out)
 {
     if (first >= argc)
         return alqi_cli_usage(
-            verb, "%s: which trace? Name a file, or '-' for standard input",
-            verb);
+            verb, "%s: which %s? Name a file, or '-' for standard input", verb,
+            what);
     if (first + 1 < argc)
-        return alqi_cli_usage(verb, "%s: one trace at a time; '%s' is too many",
-                              verb, argv[first + 1]);
+        return alqi_cli_usage(verb, "%s: one %s at a time; '%s' is too many",
+                              verb, what, argv[first + 1]);
     *out = argv[first];
     return -1;
 }

@@ -83,21 +83,40 @@ alqi_cli_output_open(struct alqi_cli_output *o, const char *path,
     return -1;
 }
 
+/* The reason of a write that failed long ago is gone; what stood against it
+ * mostly does so still. So a byte more is written, to what is not whole
+ * anyway. */
+int
+alqi_cli_stream_error(FILE *file)
+{
+    bool is_bad = ferror(file) != 0;
+
+    errno = 0;
+    if (fflush(file) != 0)
+        return errno != 0 ? errno : EIO;
+    if (!is_bad)
+        return 0;
+    errno = 0;
+    if (fputc('\n', file) == EOF || fflush(file) != 0)
+        return errno != 0 ? errno : EIO;
+    return EIO;
+}
+
 /* A write error may show at the close only, when the last bytes go out. */
 int
 alqi_cli_output_close(struct alqi_cli_output *o)
 {
-    bool bad = ferror(o->file) != 0;
+    int error;
 
     if (o->file == stdout)
         return ALQI_CLI_OK; /* main looks after it */
+    error = alqi_cli_stream_error(o->file);
     errno = 0;
-    if (fclose(o->file) != 0)
-        bad = true;
-    if (!bad)
+    if (fclose(o->file) != 0 && error == 0)
+        error = errno != 0 ? errno : EIO;
+    if (error == 0)
         return ALQI_CLI_OK;
-    alqi_cli_say("cannot write %s: %s", o->path,
-                 errno != 0 ? strerror(errno) : "a write failed");
+    alqi_cli_say("cannot write %s: %s", o->path, strerror(error));
     if (o->is_file)
         unlink(o->path);
     return ALQI_CLI_UNREADABLE;

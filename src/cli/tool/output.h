@@ -8,11 +8,16 @@
 
 #include <aliquot/status.h>
 
+/* 0, or the errno of what was not written to the stream, as far as it is still
+ * known; the stream is flushed. */
+int alqi_cli_stream_error(FILE *file);
+
 /* A trace on its way to a file, with the first error of a write: a later call
  * may have changed errno, or had no reason to set it. */
 struct alqi_cli_trace_out {
     FILE *file;
-    int error; /* 0: none */
+    const char *name; /* in messages; NULL where its writer knows it */
+    int error;        /* 0: none */
 };
 
 /* The packet function (ctf.h) of one. */

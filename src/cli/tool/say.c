@@ -2,13 +2,15 @@
  *
  * A message may quote a path or a text of a trace, so it is cleaned before it
  * reaches the terminal. Messages go to stderr, or between two calls of
- * alqi_cli_say_into() to a buffer of the caller, which keeps the last one. That
- * buffer is global: one thread at a time redirects. */
+ * alqi_cli_say_into() to a buffer of the caller, which keeps the last one. Such
+ * pairs of calls nest: the innermost buffer gets the message. The buffers are
+ * global: one thread at a time redirects. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "cli/tool/cli.h"
@@ -17,9 +19,15 @@
 /* The least places that a table by number gets. */
 enum { WIDEN_LEAST = 8 };
 
-/* NULL: stderr. */
-static char *heard;
-static size_t n_heard;
+/* Buffers that nest. */
+enum { HEARD_MOST = 4 };
+
+/* Where messages go, the innermost last; without any, to stderr. */
+static struct {
+    char *text;
+    size_t n_text;
+} heard[HEARD_MOST];
+static unsigned n_heard;
 
 /* Writes one message to the buffer of alqi_cli_say_into(), or to stderr. stdout
  * is flushed first, so that a message stands behind the output that led to
@@ -29,8 +37,9 @@ say_line(const char *format, va_list args)
 {
     char *text = NULL;
 
-    if (heard != NULL) {
-        vsnprintf(heard, n_heard, format, args);
+    if (n_heard > 0) {
+        vsnprintf(heard[n_heard - 1].text, heard[n_heard - 1].n_text, format,
+                  args);
         return;
     }
     fflush(stdout);
@@ -44,10 +53,14 @@ say_line(const char *format, va_list args)
 void
 alqi_cli_say_into(char *text, size_t n_text)
 {
-    heard = text;
-    n_heard = n_text;
-    if (text != NULL && n_text > 0)
-        text[0] = '\0';
+    if (text == NULL) {
+        n_heard--;
+        return;
+    }
+    ALQI_ASSERT(n_heard < HEARD_MOST);
+    heard[n_heard].text = text;
+    heard[n_heard++].n_text = n_text;
+    text[0] = '\0';
 }
 
 void

@@ -222,7 +222,9 @@ files_open(struct view *v, int argc, char **argv, int first)
     int rc = -1;
 
     if (first == argc && !has_target(v))
-        return alqi_cli_usage("view", "view: which trace?");
+        return alqi_cli_usage("view",
+                              "view: which trace? Name a file, several, "
+                              "a directory, or a process by -p PID");
     if (has_target(v) && v->suppress.is_given)
         return alqi_cli_usage("view", "view: --suppressions is for traces, not "
                                       "for a process that runs");
