@@ -184,6 +184,10 @@ class Attach(common.Case):
             time.sleep(0.05)
             with open(path, "rb") as f:
                 flags, = struct.unpack_from("<I", f.read(28), 24)
+        self.assertRegex(self.ok("status", "-p", str(program.pid)),
+                         r"^%d: stopped, .*\nits recorder, process %d, has "
+                         r"ended: 'aliquot stop -p %d' ends" % (
+                             program.pid, recording.pid, program.pid))
         self.record(program.pid)
         self.assertIn("allocate_here", self.sites())
         program.end()
@@ -348,6 +352,16 @@ class Attach(common.Case):
         trace = glob.glob(f"{self.dir}/attach_attached.*.alqraw")
         self.assertEqual(len(trace), 1)
         self.assertNotIn("killed", self.ok("report", trace[0]))
+
+    def test_stopped_when_its_command_has_gone(self):
+        program = self.program()
+        recording = self.begin(program.pid)
+        recording.kill()
+        recording.wait()
+        self.assertIn(".alqraw", self.ok("stop", "-p", str(program.pid)))
+        self.assertEqual(program.ask("where"), "libc.so.6 libc.so.6")
+        self.assertIn("off", self.ok("status", "-p", str(program.pid)))
+        program.end()
 
     def test_status_of_others(self):
         program = self.program()

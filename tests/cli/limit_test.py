@@ -288,7 +288,7 @@ class Limit(common.Case):
                 (("--limit-live=1M", "--on-limit=stop"), "--on-limit stop: "
                  "choose one of: report, signal, signal=NAME, kill"),
                 (("--limit-live=1M", "--on-limit=signal=NOSUCH"),
-                 "--on-limit signal=NOSUCH: choose"),
+                 "--on-limit signal=NOSUCH: there is no signal NOSUCH"),
                 (("--limit-live=1M", "--off"), "choose one")):
             result = common.run("record", *args, LEAKER)
             self.assertEqual(result.returncode, 2, args)

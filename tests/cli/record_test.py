@@ -432,10 +432,9 @@ class Record(common.Case):
         os.close(end)
 
     def test_interrupted_while_the_trace_is_written(self):
-        pipe = os.path.join(self.dir, "pipe")  # which nobody reads
-        os.mkfifo(pipe)
+        # The program makes a pipe of it, which nobody reads.
         recorder, pid = self.begin(
-            "--rate=1", "-f", "-o", pipe, "sh", "-c", "echo $$",
+            "--rate=1", "-f", "-o", "pipe", "sh", "-c", "mkfifo pipe; echo $$",
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         self.addCleanup(recorder.stdout.close)
         self.addCleanup(recorder.stderr.close)

@@ -256,7 +256,10 @@ class Files(Case):
             self.assertRegex(done.stderr, r'damaged at byte \d+: .*; the \d+ '
                                           r'blocks before it are used')
             self.assertIn('HELD', done.stdout)
+            self.assertIn('it cannot be known who holds what', done.stdout)
             self.assertFalse(self.json(path, rc=3)['whole'])
+        path = self.file('whole', whole)
+        self.assertNotIn('cannot be known', run(path).stdout)
 
     def test_any_damage_ends_well(self):
         r = random.Random(SEED + 7)

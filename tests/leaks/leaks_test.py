@@ -161,7 +161,7 @@ class ShapesTest(Case):
         self.assertIn("every block is recorded", result.stdout)
         self.assertRegex(result.stdout, r"1\.00 MiB +5  LOST")
         self.assertRegex(result.stdout,
-                         r"\n +1 MiB +1  lose_large  shapes.c\n +2 more")
+                         r"\n +1 MiB +1  lose_large  shapes.c:\d+\n +2 more")
         self.assertIn("← held_list (", result.stdout)
         self.assertLessEqual(
             max(len(line) for line in result.stdout.splitlines()), 100)

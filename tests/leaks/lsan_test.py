@@ -172,7 +172,7 @@ class LsanTest(common.Case):
         for shape, place in PLACES.items():
             with self.subTest(shape):
                 text = self.recorded(shape).stderr
-                self.assertRegex(text, r"(block|grow)  lsan_shapes.c\n"
+                self.assertRegex(text, r"(block|grow)  lsan_shapes.c:\d+\n"
                                  r" *← " + place + r"\n")
 
     def test_table(self):

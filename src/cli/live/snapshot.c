@@ -342,7 +342,7 @@ graph_exists(const struct snapshot *s, const char *name)
 {
     alqi_cli_say("snapshot: %s exists; -f overwrites it",
                  alqi_cli_shown(graph_shown(s, name)).text);
-    return ALQI_CLI_USAGE;
+    return ALQI_CLI_UNREADABLE;
 }
 
 /* Waits until the process has written it.  -1 to go on, or the exit status. */

@@ -367,8 +367,8 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
         return alqi_cli_refuse("record: %s: %s", raw_path, error);
     h = alqi_cli_recording_header(recording);
     if (alqi_cli_recording_is_live(recording)) {
-        alqi_cli_say("%s (%u) runs on and is recorded to %s, which every "
-                     "verb reads as it stands",
+        alqi_cli_say("%s (%u) runs on; its recording is %s, and every command "
+                     "can read it now",
                      alqi_base_file_name(h->executable), h->pid, raw_path);
         alqi_cli_recording_drop(recording);
         return false;
@@ -459,8 +459,8 @@ heap_convert(struct alqi_cli_record_run *r, const char *path)
         return alqi_cli_refuse("record: %s: %s", path, error);
     if (alqi_cli_heap_trace_is_live(path))
         return alqi_cli_refuse(
-            "%s (%" PRIu64 ") runs on and its heap is traced to %s, "
-            "which every command reads as it is",
+            "%s (%" PRIu64 ") runs on; the trace of its heap is %s, and every "
+            "command can read it now",
             alqi_base_file_name(head.executable), head.pid, path);
     return heap_write(r, path, &head);
 }
