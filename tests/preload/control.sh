@@ -117,10 +117,13 @@ contains "gone" "$(state)" "there is no process $pid"
 sleep 10000 &
 bare=$!
 contains "no preload" "$("$aliquot" status -p "$bare" 2>&1)" \
-    "runs without the profiler"
+    "process $bare is not recorded: 'aliquot record -p $bare' records it"
 kill "$bare"
 run rate=1e-5,out="$work/plain" spin 1
-contains "no control" "$(state)" "has no control socket: start it with"
+contains "no control" "$(state)" \
+    "it is recorded from its start, without a control socket: 'aliquot snapshot"
+contains "no control, stop" "$("$aliquot" stop -p "$pid" 2>&1)" \
+    "aliquot record --control"
 over
 run off,control spin 1
 equal "status of errors" \
