@@ -106,7 +106,7 @@ await "the program waits" grep -q '^ready' out
 pid=$(awk '/^ready/ { print $2 }' out)
 "$aliquot" mark -p "$pid" 'from outside' >said.txt
 equal "mark: exit status" $? 0
-contains "mark: said" "$(cat said.txt)" sampling
+contains "mark: said" "$(cat said.txt)" "the phase 'from outside' begins"
 "$aliquot" mark -p "$pid" '' >said.txt 2>&1
 equal "an empty name" $? 2
 "$aliquot" mark -p "$pid" "$(printf 'x%.0s' {1..128})" >said.txt 2>&1
