@@ -92,7 +92,7 @@ OTHER = {
 PLACES = {
     # Zeroed variables, which are in no page of the file.
     "behind_guarded_globals": r"guarded\+0x[0-9a-f]+ \(leaks_lsan_shapes\)",
-    "on_stack_of_thread": r"stack of thread \d+",
+    "on_stack_of_thread": r"(stack|register) of thread \d+",
     "in_tls": r"thread-local memory of thread \d+",
     "in_key": r"thread-local memory of thread \d+",
 }

@@ -93,6 +93,17 @@ block_add(void *arg, uint32_t block, const struct alqi_cli_life *life)
     f->nodes[block] = node + 1;
 }
 
+/* By what tells sites apart: there are bytes between a frame's members that
+ * mean nothing. */
+static int
+compare_frames(const struct alqi_cli_frame *a, const struct alqi_cli_frame *b)
+{
+    const uint32_t of_a[] = {a->function, a->file, a->module};
+    const uint32_t of_b[] = {b->function, b->file, b->module};
+
+    return memcmp(of_a, of_b, sizeof of_a);
+}
+
 static int
 compare_sites(const void *left, const void *right)
 {
@@ -101,7 +112,7 @@ compare_sites(const void *left, const void *right)
 
     if (a->class != b->class)
         return a->class < b->class ? -1 : 1;
-    by_frame = memcmp(&a->frame, &b->frame, sizeof a->frame);
+    by_frame = compare_frames(&a->frame, &b->frame);
     return by_frame != 0       ? by_frame
            : a->node < b->node ? -1
                                : a->node > b->node;
@@ -135,7 +146,7 @@ rows_join(struct alqi_cli_leak_found *f, const struct alqi_cli_leak_scan *s)
                                  *row = &f->rows[i];
 
         if (n == 0 || last->class != row->class ||
-            memcmp(&last->frame, &row->frame, sizeof row->frame) != 0) {
+            compare_frames(&last->frame, &row->frame) != 0) {
             f->rows[n++] = *row;
             continue;
         }
