@@ -36,7 +36,7 @@ set(presets_unit dbg hard asan tsan clang arm64)
 string(CONCAT arm64_left_out "^(fuzz|sample|view|cli)/"
     "|^wire/ctf_(dump|volume|writer)$|^heap/(minor_promote|pool)$|^limit/timer$"
     "|^embed/(domains|domains_load|gc_control|heap_stack_threads)$"
-    "|^embed/(profile_domains|trace_end)$"
+    "|^embed/(control|profile_domains|trace_end)$"
     "|^embed/limit_(domains|memprof|sample|time|unwind)$"
     # nearly a minute each; they pass
     "|^embed/(compact|live_model|limit_pays|limit_stat|memprof_(alloc|model))$")
