@@ -14,6 +14,7 @@
 
 enum { RING = 200, THREADS_MOST = 256, REST_EVERY = 64, REST_US = 2000 };
 
+static pthread_barrier_t filled; /* all rings are; main() says so */
 static void *_Atomic hands[THREADS_MOST];
 static _Atomic(int) is_over;
 static _Atomic(long) n_wrong;
@@ -44,8 +45,11 @@ static void *
 run(void *arg)
 {
     unsigned me = (unsigned)(uintptr_t)arg, x = me * 7919 + 1;
-    void *ring[RING] = {0};
+    void *ring[RING];
 
+    for (unsigned i = 0; i < RING; i++)
+        ring[i] = block_make(x + i);
+    pthread_barrier_wait(&filled);
     for (unsigned n = 1; !atomic_load(&is_over); n++) {
         unsigned at;
 
@@ -72,8 +76,10 @@ main(int argc, char **argv)
     char byte;
 
     n_threads = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
+    pthread_barrier_init(&filled, NULL, n_threads + 1);
     for (unsigned i = 0; i < n_threads; i++)
         pthread_create(&threads[i], NULL, run, (void *)(uintptr_t)i);
+    pthread_barrier_wait(&filled);
     puts("ready");
     fflush(stdout);
     while (read(0, &byte, 1) > 0)

@@ -478,7 +478,8 @@ class HammerTest(Case):
             for c in ("lost", "indirect"):
                 self.assertEqual([s for s in found["sites"]
                                   if s["class"] == c], [])
-            self.assertGreater(found["classes"]["held"]["seen_blocks"], 100)
+            # 200 a thread: some 1,260 are sampled, 500 is 20 errors below
+            self.assertGreater(found["classes"]["held"]["seen_blocks"], 500)
             self.assertEqual(children(pid), [])
         run.communicate()
         with open(os.path.join(self.dir, "out")) as f:

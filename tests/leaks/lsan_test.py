@@ -16,6 +16,7 @@ SOURCE = os.path.join(os.path.dirname(__file__), "lsan_shapes.c")
 CLASSES = ["lost", "indirect", "possible", "held"]
 KINDS = {"Direct": "lost", "Indirect": "indirect"}
 FATAL = "fatal error"
+PEER_RUNS = 5
 # What runs the command: by leaks/lsan_refused, what refuses it system calls.
 BEFORE = os.environ.get("BEFORE", "").split()
 
@@ -139,6 +140,17 @@ class LsanTest(common.Case):
             found[KINDS[kind]] = (had[0] + int(n), had[1] + int(n_bytes))
         return found
 
+    def said_once(self, path, peer, shape, wanted):
+        """What it says in one of some runs, if that is what is wanted: a word
+        that happens to point there hides a block from it (`large`: in 1 of 400
+        runs, so five in turn have a chance of 1e-13)."""
+        found = self.said(peer)
+        for _ in range(PEER_RUNS - 1):
+            if found == wanted:
+                break
+            found = self.said(self.sanitized(path, shape, TLS))
+        return found
+
     def recorded(self, shape):
         for path in glob.glob(os.path.join(self.dir, "t.*")):
             os.remove(path)
@@ -202,8 +214,9 @@ class LsanTest(common.Case):
                     self.assertEqual(own, expected)
                 self.assertEqual(lost_of(all_classes), lost_of(expected))
                 if peer is not None:
-                    self.assertEqual(self.said(peer),
-                                     OTHER.get(shape, lost_of(expected)))
+                    said = OTHER.get(shape, lost_of(expected))
+                    self.assertEqual(self.said_once(path, peer, shape, said),
+                                     said)
 
 
 if __name__ == "__main__":

@@ -188,7 +188,7 @@ class HammerTest(Case):
             for c in ("lost", "indirect"):
                 self.assertEqual([s for s in found["sites"]
                                   if s["class"] == c], [])
-            self.assertGreater(found["classes"]["held"]["seen_blocks"], 100)
+            self.assertGreater(found["classes"]["held"]["seen_blocks"], 500)
             self.assertEqual(leaks_test.children(pid), [])
         self.check_hammer(run)
 

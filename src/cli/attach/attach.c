@@ -211,7 +211,7 @@ modules_read(struct alqi_cli_attach *a)
 {
     alqi_cli_modules_drop(a->modules);
     a->modules = alqi_cli_modules_open(&a->target, a->library, a->library_name);
-    return a->modules != NULL;
+    return a->modules != NULL && alqi_cli_modules_attach(a->modules);
 }
 
 static bool

@@ -84,12 +84,17 @@ alqi_cli_modules_open(const struct alqi_cli_attach_target *target,
     opening = m;
     m->dwfl = dwfl_begin(&callbacks);
     if (m->dwfl != NULL && dwfl_linux_proc_report(m->dwfl, m->pid) == 0 &&
-        dwfl_report_end(m->dwfl, NULL, NULL) == 0 &&
-        (library_name[0] == '\0' ||
-         dwfl_linux_proc_attach(m->dwfl, m->pid, true) == 0))
+        dwfl_report_end(m->dwfl, NULL, NULL) == 0)
         return m;
     alqi_cli_modules_drop(m);
     return NULL;
+}
+
+bool
+alqi_cli_modules_attach(struct alqi_cli_modules *m)
+{
+    opening = m;
+    return dwfl_linux_proc_attach(m->dwfl, m->pid, true) == 0;
 }
 
 void
@@ -265,31 +270,52 @@ symbol_at(Dwfl_Module *module, uintptr_t address, GElf_Off *offset,
     return name != NULL && *offset < symbol->st_size ? name : NULL;
 }
 
-bool
-alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address, char *out,
-                       size_t capacity)
+/* What a module has at an address. */
+struct variable {
+    const char *name; /* the symbol's, else the section's */
+    const char *file; /* base name of the module's */
+    bool is_symbol;
+    uint64_t offset; /* of the address in it */
+    uint64_t bytes;  /* of all of it */
+};
+
+static bool
+variable_at(struct alqi_cli_modules *m, uintptr_t address, struct variable *v)
 {
     Dwfl_Module *module;
-    GElf_Off offset = 0;
     GElf_Sym symbol;
     GElf_Shdr header;
-    const char *name, *file;
 
     opening = m;
     module = module_at(m, address);
     if (module == NULL)
         return false;
-    file = alqi_base_file_name(module_name(module));
-    name = symbol_at(module, address, &offset, &symbol);
-    if (name != NULL && offset == 0)
-        snprintf(out, capacity, "%s (%s)", name, file);
-    else if (name != NULL)
-        snprintf(out, capacity, "%s+0x%" PRIx64 " (%s)", name, (uint64_t)offset,
-                 file);
-    else if ((name = section_at(module, address, &offset, &header)) != NULL)
-        snprintf(out, capacity, "%s %s+0x%" PRIx64, file, name,
-                 (uint64_t)offset);
-    return name != NULL;
+    v->file = alqi_base_file_name(module_name(module));
+    v->name = symbol_at(module, address, &v->offset, &symbol);
+    v->is_symbol = v->name != NULL;
+    if (!v->is_symbol)
+        v->name = section_at(module, address, &v->offset, &header);
+    if (v->name != NULL)
+        v->bytes = v->is_symbol ? symbol.st_size : header.sh_size;
+    return v->name != NULL;
+}
+
+bool
+alqi_cli_modules_place(struct alqi_cli_modules *m, uintptr_t address, char *out,
+                       size_t capacity)
+{
+    struct variable v;
+
+    if (!variable_at(m, address, &v))
+        return false;
+    if (!v.is_symbol)
+        snprintf(out, capacity, "%s %s+0x%" PRIx64, v.file, v.name, v.offset);
+    else if (v.offset == 0)
+        snprintf(out, capacity, "%s (%s)", v.name, v.file);
+    else
+        snprintf(out, capacity, "%s+0x%" PRIx64 " (%s)", v.name, v.offset,
+                 v.file);
+    return true;
 }
 
 bool
@@ -297,27 +323,17 @@ alqi_cli_modules_variable(struct alqi_cli_modules *m, uintptr_t address,
                           char *out, size_t capacity, uint64_t *from,
                           uint64_t *to)
 {
-    Dwfl_Module *module;
-    GElf_Off offset = 0;
-    GElf_Sym symbol;
-    GElf_Shdr header;
-    const char *name, *file;
+    struct variable v;
 
-    opening = m;
-    module = module_at(m, address);
-    if (module == NULL)
+    if (!variable_at(m, address, &v))
         return false;
-    file = alqi_base_file_name(module_name(module));
-    name = symbol_at(module, address, &offset, &symbol);
-    if (name != NULL) {
-        snprintf(out, capacity, "%s (%s)", name, file);
-        *to = address - offset + symbol.st_size;
-    } else if ((name = section_at(module, address, &offset, &header)) != NULL) {
-        snprintf(out, capacity, "%s %s", file, name);
-        *to = address - offset + header.sh_size;
-    }
-    *from = name != NULL ? address - offset : *from;
-    return name != NULL;
+    if (v.is_symbol)
+        snprintf(out, capacity, "%s (%s)", v.name, v.file);
+    else
+        snprintf(out, capacity, "%s %s", v.file, v.name);
+    *from = address - v.offset;
+    *to = *from + v.bytes;
+    return true;
 }
 
 /* Adds the module's thread-local variables, as aligned as they ask for. */

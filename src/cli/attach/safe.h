@@ -13,11 +13,12 @@
 struct alqi_cli_modules;
 
 /* `library` is the file, here, of the module that is called `library_name`
- * there; "" is for names alone, which need no thread.  NULL: no memory, or the
- * process has gone. */
+ * there.  NULL: no memory, or the process has gone. */
 struct alqi_cli_modules *
 alqi_cli_modules_open(const struct alqi_cli_attach_target *target,
                       const char *library, const char *library_name);
+/* Before threads are looked at, which must stand still.  False: not now. */
+bool alqi_cli_modules_attach(struct alqi_cli_modules *modules);
 void alqi_cli_modules_drop(struct alqi_cli_modules *modules);
 
 /* The address of what a module exports by that name; 0: nothing. */

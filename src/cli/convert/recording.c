@@ -116,6 +116,17 @@ freeze(struct alqi_cli_recording *r, int fd)
     return r->bytes != NULL;
 }
 
+/* All processes are gone through where the writer has another number here, and
+ * where it was killed: not for each of the many that said how they ended. */
+static pid_t
+writer_find(const struct alqi_raw_header *h)
+{
+    if ((h->flags &
+         (ALQI_RAW_EXITED | ALQI_RAW_EXECUTED | ALQI_RAW_DETACHED)) != 0)
+        return (pid_t)h->pid;
+    return alqi_cli_proc_here((pid_t)h->pid, h->process_start_ticks);
+}
+
 /* Opens and maps the recording; returns what is wrong, or NULL.  An exact
  * recording is frozen whether or not its process lives: it may have gone on
  * since the first mapping. */
@@ -145,8 +156,7 @@ recording_map(struct alqi_cli_recording *r, const char *path)
     r->header.executable[sizeof r->header.executable - 1] = '\0';
     r->header.host[sizeof r->header.host - 1] = '\0';
     r->header.jit_dump[sizeof r->header.jit_dump - 1] = '\0';
-    r->pid =
-        alqi_cli_proc_here((pid_t)r->header.pid, r->header.process_start_ticks);
+    r->pid = writer_find(&r->header);
     if ((r->is_still || (r->header.flags & ALQI_RAW_IS_EXACT) != 0) &&
         !freeze(r, r->fd))
         return strerror(errno);

@@ -614,24 +614,35 @@ unrecorded_say(const struct alqi_cli_record_run *r)
 
 /* ---- what comes later ---------------------------------------------------- */
 
+struct later {
+    const char *directory;
+    unsigned n; /* processes */
+};
+
+static void
+later_visit(void *arg, pid_t pid)
+{
+    struct later *l = arg;
+    struct alqi_cli_proc proc;
+
+    if (l->n++ < LATER_SAID && alqi_cli_proc_read(pid, &proc))
+        alqi_cli_say("%s (%d) runs on and was not sampled yet: what it "
+                     "allocates is recorded in %s",
+                     proc.command, (int)pid, l->directory);
+}
+
 /* Reports the processes that may yet begin a recording.  True: there are some,
  * and the directory stays. */
 static bool
 later_say(struct alqi_cli_record_run *r)
 {
-    struct alqi_cli_proc proc;
-    unsigned n = 0;
+    struct later l = {.directory = r->directory};
 
-    for (pid_t pid = 0;
-         (pid = alqi_cli_record_writer_later(r->directory, pid)) != 0; n++)
-        if (n < LATER_SAID && alqi_cli_proc_read(pid, &proc))
-            alqi_cli_say("%s (%d) runs on and was not sampled yet: what it "
-                         "allocates is recorded in %s",
-                         proc.command, (int)pid, r->directory);
-    if (n > LATER_SAID)
-        alqi_cli_say("%u more processes run on like that", n - LATER_SAID);
-    r->n_explained += n;
-    return n > 0;
+    alqi_cli_record_writers_later(r->directory, later_visit, &l);
+    if (l.n > LATER_SAID)
+        alqi_cli_say("%u more processes run on like that", l.n - LATER_SAID);
+    r->n_explained += l.n;
+    return l.n > 0;
 }
 
 /* Makes the traces of what is in the directory. */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file_name.h"
 #include "cli/tool/proc.h"
@@ -50,31 +51,33 @@ alqi_cli_record_writer(const struct alqi_raw_header *h, const char *path)
     return pid > 0 && has_mapped(pid, alqi_base_file_name(path)) ? pid : 0;
 }
 
+/* A child is no older than the command that has started its parent. */
 static bool
-is_later(pid_t pid, const char *directory)
+is_later(pid_t pid, const char *name, uint64_t since_ticks)
 {
-    const char *name = alqi_base_file_name(directory);
     struct alqi_cli_proc proc;
 
-    return alqi_cli_proc_read(pid, &proc) &&
+    return alqi_cli_proc_read(pid, &proc) && proc.start_ticks >= since_ticks &&
            has_mapped(pid, "libaliquot-preload.") &&
            (has_text(pid, "environ", '\0', name) || has_mapped(pid, name));
 }
 
-pid_t
-alqi_cli_record_writer_later(const char *directory, pid_t after)
+void
+alqi_cli_record_writers_later(const char *directory,
+                              void (*visit)(void *arg, pid_t pid), void *arg)
 {
-    DIR *processes = opendir("/proc");
-    pid_t found = 0, pid;
+    const char *name = alqi_base_file_name(directory);
+    struct alqi_cli_proc own = {0};
     struct dirent *entry;
+    DIR *processes = opendir("/proc");
 
+    alqi_cli_proc_read(getpid(), &own);
     while (processes != NULL && (entry = readdir(processes)) != NULL) {
-        pid = (pid_t)atoi(entry->d_name);
-        if (pid > after && (found == 0 || pid < found) &&
-            is_later(pid, directory))
-            found = pid;
+        pid_t pid = (pid_t)atoi(entry->d_name);
+
+        if (pid > 0 && pid != getpid() && is_later(pid, name, own.start_ticks))
+            visit(arg, pid);
     }
     if (processes != NULL)
         closedir(processes);
-    return found;
 }

@@ -11,9 +11,10 @@
 pid_t alqi_cli_record_writer(const struct alqi_raw_header *header,
                              const char *path);
 
-/* A process that runs, and may begin a recording in the directory: a child that
- * was not sampled yet.  The one of the least number above `after`; 0: there is
- * none. */
-pid_t alqi_cli_record_writer_later(const char *directory, pid_t after);
+/* Visits the processes that run and may begin a recording in the directory:
+ * children of what this command has started, which were not sampled yet. */
+void alqi_cli_record_writers_later(const char *directory,
+                                   void (*visit)(void *arg, pid_t pid),
+                                   void *arg);
 
 #endif
