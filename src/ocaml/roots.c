@@ -328,5 +328,6 @@ void
 alqi_heap_host_places_stw(struct alqi_domain *d,
                           void (*visit)(void *arg, alq_value *slot), void *arg)
 {
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     scan(d, SHOWS_PLACES, visit, arg);
 }
