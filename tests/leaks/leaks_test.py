@@ -197,6 +197,24 @@ class ShapesTest(Case):
         self.assertIn(("hold_large", "held"), seen)
         self.assertLessEqual(set(seen), set(EXPECTED))
 
+    def test_without_a_sample(self):
+        """Nothing seen is not nothing: what may be there unseen is said. That
+        a block of some 500,000 words is in the sample has a chance below
+        1e-11."""
+        _, pid = self.start("--rate=1e-17")
+        for figures in self.leaks(pid)["classes"].values():
+            self.assertEqual([figures[key] for key in
+                              ("bytes", "blocks", "seen_blocks", "bytes_low",
+                               "blocks_low")], [0] * 5)
+            # Some samples' worth of each; 8e17 bytes, or 1e17 blocks of one
+            # word.
+            self.assertTrue(8e17 < figures["bytes_high"] < 8e18, figures)
+            self.assertTrue(1e16 < figures["blocks_high"] < 1e18, figures)
+        text = common.run("leaks", "-p", str(pid)).stdout
+        for title in ("LOST", "INDIRECT", "POSSIBLE", "HELD"):
+            self.assertRegex(text, r"\n +0 B +0  " + title +
+                             r" +[^\n]*; at most \S+ EiB\n")
+
     def test_attached(self):
         """What was allocated before is in no recording, and in the way."""
         program = subprocess.Popen([SHAPES], stdin=subprocess.PIPE,

@@ -15,7 +15,8 @@ sum_put(const struct alqi_cli_leaks_run *r, json_t *to,
         const struct alqi_cli_sum *sum)
 {
     const struct alqi_cli_estimator *e = &r->found.analysis.estimator;
-    struct alqi_view_interval bytes = alqi_cli_bytes_interval(e, sum);
+    struct alqi_view_interval bytes = alqi_cli_bytes_interval(e, sum),
+                              blocks = alqi_cli_objects_interval(e, sum);
 
     alqi_cli_json_put_whole(to, "bytes", sum->bytes);
     alqi_cli_json_put_whole(to, "blocks", sum->objects);
@@ -23,6 +24,8 @@ sum_put(const struct alqi_cli_leaks_run *r, json_t *to,
     if (alqi_cli_is_sampled(e)) {
         alqi_cli_json_put_whole(to, "bytes_low", bytes.low);
         alqi_cli_json_put_whole(to, "bytes_high", bytes.high);
+        alqi_cli_json_put_whole(to, "blocks_low", blocks.low);
+        alqi_cli_json_put_whole(to, "blocks_high", blocks.high);
     }
 }
 

@@ -56,17 +56,25 @@ heads(const struct alqi_cli_leaks_run *r, const char *last)
     fprintf(t->out, "  %s%s\n", last, alqi_cli_style(t, ALQI_CLI_PLAIN));
 }
 
+/* Of no sample the error is an upper end, for which its column is too narrow.
+ */
 static void
 totals(const struct alqi_cli_leaks_run *r)
 {
+    const struct alqi_cli_estimator *e = &r->found.analysis.estimator;
     const struct alqi_cli_term *t = &r->term;
 
     heads(r, "");
     for (int c = 0; c < ALQI_CLI_LEAK_CLASSES; c++) {
-        figures(r, &r->found.totals[c]);
-        fprintf(t->out, "  %s%-9s%s %s\n", alqi_cli_style(t, ALQI_CLI_BOLD),
+        const struct alqi_cli_sum *sum = &r->found.totals[c];
+
+        figures(r, sum);
+        fprintf(t->out, "  %s%-9s%s %s", alqi_cli_style(t, ALQI_CLI_BOLD),
                 texts[c].title, alqi_cli_style(t, ALQI_CLI_PLAIN),
                 texts[c].meaning);
+        if (sum->n_blocks == 0 && is_sampled(r))
+            fprintf(t->out, "; %s", alqi_cli_error_of_bytes(e, sum).text);
+        fputc('\n', t->out);
     }
     fputc('\n', t->out);
 }
