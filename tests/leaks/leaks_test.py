@@ -17,6 +17,7 @@ SHAPES = os.environ["SHAPES"]
 ENDS = os.environ["ENDS"]
 ODD = os.environ["ODD"]
 HAMMER = os.environ["HAMMER"]
+CHAIN = os.environ["CHAIN"]
 CLASSES = ["lost", "indirect", "possible", "held"]
 
 # Blocks and bytes of shapes.c, by function and class.
@@ -214,6 +215,28 @@ class ShapesTest(Case):
         for title in ("LOST", "INDIRECT", "POSSIBLE", "HELD"):
             self.assertRegex(text, r"\n +0 B +0  " + title +
                              r" +[^\n]*; at most \S+ EiB\n")
+
+    def test_other_allocator(self):
+        """What is possible for its allocator alone is told, and only then. That
+        of 1000 pairs of nodes none is half in the sample, the second half, has
+        a chance below 1e-90."""
+        _, pid = self.start("--interval=256", program=(CHAIN,))
+        found = self.leaks(pid)
+        old, possible = found["may_be_old"], found["classes"]["possible"]
+        self.assertGreater(old["seen_blocks"], 0)
+        self.assertEqual({k: old[k] for k in possible}, possible)
+        self.assertGreater(found["scanned_bytes"], old["scanned_bytes"])
+        self.assertGreater(old["scanned_bytes"], 2000 * 64)
+        text = common.run("leaks", "-p", str(pid)).stdout
+        self.assertRegex(text, r"\n\S+ KiB ± \S+ KiB of POSSIBLE is not HELD "
+                         r"because[^\n]* may be old: \S+ .iB, \S+% of [^\n]*"
+                         r"free blocks are not known; 'aliquot record --exact'")
+        for args, program in (("--exact", CHAIN), ("--interval=256", SHAPES)):
+            _, pid = self.start(args, program=(program,))
+            found = self.leaks(pid)
+            self.assertEqual(found["may_be_old"]["bytes"], 0)
+            self.assertNotIn("may be old",
+                             common.run("leaks", "-p", str(pid)).stdout)
 
     def test_attached(self):
         """What was allocated before is in no recording, and in the way."""
