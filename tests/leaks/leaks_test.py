@@ -60,7 +60,7 @@ def wait_until(is_so):
 
 
 class Case(common.Case):
-    def start(self, *args, program=(SHAPES,), env=None):
+    def start(self, *args, program=(SHAPES,), env=None, **more):
         """The recorded process, once it is ready."""
         out = os.path.join(self.dir, "out")
         with open(out, "wb") as f:
@@ -68,7 +68,8 @@ class Case(common.Case):
                 [common.BIN, "record", "-q", "-f", "-o",
                  os.path.join(self.dir, "trace.ctf"), *args, "--", *program],
                 stdin=subprocess.PIPE, stdout=f,
-                stderr=subprocess.PIPE, env={**common.ENV, **(env or {})})
+                stderr=subprocess.PIPE, env={**common.ENV, **(env or {})},
+                **more)
         self.addCleanup(run.communicate)
 
         def is_ready():
@@ -389,6 +390,58 @@ class ShapesTest(Case):
         """It never ends; the program that follows it does."""
         status, moment, _ = self.end("exec", 20, "--exact")
         self.assertEqual((status, moment), (7, "end"))
+
+    def unlooked(self, said, reason, trace, remark):
+        """That it was not looked at is said with the reason, by the command and
+        by the trace."""
+        self.assertRegex(said, r"(^|\n)aliquot: \S+ \(\d+\) was not looked at, for " +
+                         reason)
+        self.assertEqual(self.report(trace)["recording"]["unlooked"], 1)
+        for verb, *args in (("report",), ("report", "--leaks"), ("info",)):
+            text = common.run(verb, *args, trace).stdout
+            self.assertIn("1 process was not looked at by --leaks", text)
+        self.assertRegex(common.run("report", "--leaks", trace).stdout,
+                         r"(?s)\n! the pro\w+ " + remark + r".*! 1 process")
+
+    def test_end_by_signal(self):
+        """^C and others that nobody handles."""
+        trace = os.path.join(self.dir, "trace.ctf")
+        for number, to_group in ((signal.SIGINT, True), (signal.SIGTERM, False),
+                                 (signal.SIGKILL, False)):
+            with self.subTest(number):
+                run, pid = self.start("--leaks", "--exact",
+                                      start_new_session=True)
+                if to_group:
+                    os.killpg(run.pid, number)
+                else:
+                    os.kill(pid, number)
+                said = run.communicate()[1].decode()
+                self.assertEqual(run.returncode, -number)
+                self.unlooked(said, f"signal {number} ended it", trace,
+                              f"was killed by signal {number}")
+
+    def test_end_of_image(self):
+        """Another program takes its place."""
+        path = os.path.join(self.dir, "t.ctf")
+        result = common.run("record", "-q", "--leaks", "-o", path, "--exact",
+                            "--", "sh", "-c", "exec true")
+        first = [f for f in os.listdir(self.dir) if f.endswith(".ctf") and
+                 f != "t.ctf"]
+        self.assertEqual(len(first), 1, os.listdir(self.dir))
+        self.unlooked(result.stderr, r"it went on as another program \(exec\)",
+                      os.path.join(self.dir, first[0]), "went on as another")
+        self.assertEqual(self.report(path)["recording"]["unlooked"], 0)
+        self.assertEqual(result.stderr.count("not looked at"), 1)
+
+    def test_end_unasked(self):
+        """Without --leaks nothing is said of it."""
+        run, pid = self.start("--exact")
+        os.kill(pid, signal.SIGKILL)
+        self.assertEqual(run.communicate()[1], b"")
+        trace = os.path.join(self.dir, "trace.ctf")
+        self.assertEqual(self.report(trace)["recording"]["unlooked"], 0)
+        self.assertNotIn("looked at by",
+                         common.run("report", "--leaks", trace).stdout)
 
     @unittest.skipUnless(os.geteuid() == 0, "not root")
     def test_container(self):

@@ -247,6 +247,29 @@ say_patched(const struct alqi_raw_header *h)
                      alqi_base_file_name(h->executable), h->pid, n);
 }
 
+/* Says that --leaks did not see the process, why, and what does. */
+static void
+say_unlooked(struct alqi_cli_recording *recording)
+{
+    const struct alqi_raw_header *h = alqi_cli_recording_header(recording);
+    const char *ended = alqi_cli_recording_ended(recording);
+    int signal = alqi_cli_recording_signal(recording);
+    char why[120] = "it forbade itself system calls, or ended by a bare one";
+
+    if (!alqi_cli_recording_is_unlooked(recording))
+        return;
+    if (signal != 0)
+        snprintf(why, sizeof why, "signal %d ended it", signal);
+    else if (strcmp(ended, "killed") == 0)
+        strcpy(why, "a signal or a bare system call ended it");
+    else if (strcmp(ended, "exec") == 0)
+        strcpy(why, "it went on as another program (exec)");
+    alqi_cli_say("%s (%u) was not looked at, for %s: which of its blocks were "
+                 "lost is not known; ask 'aliquot leaks -p PID' while it runs, "
+                 "or let it end by exit()",
+                 alqi_base_file_name(h->executable), h->pid, why);
+}
+
 /* Reports a trace. Empty ones of other images are only counted. */
 static void
 say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
@@ -393,6 +416,8 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
     if (ok && is_wanted) {
         say_result(r, h, &result, image.is_main, path);
         say_drops(h, &result);
+        if (result.n_allocs > 0 || image.is_main)
+            say_unlooked(recording);
         r->n_traces++;
     }
     alqi_cli_recording_drop(recording);
