@@ -399,9 +399,9 @@ class ShapesTest(Case):
         self.assertEqual(self.report(trace)["recording"]["unlooked"], 1)
         for verb, *args in (("report",), ("report", "--leaks"), ("info",)):
             text = common.run(verb, *args, trace).stdout
-            self.assertIn("1 process was not looked at by --leaks", text)
+            self.assertIn("1 of the processes --leaks did not look at", text)
         self.assertRegex(common.run("report", "--leaks", trace).stdout,
-                         r"(?s)\n! the pro\w+ " + remark + r".*! 1 process")
+                         r"(?s)\n! the pro\w+ " + remark + r".*! 1 of the processes")
 
     def test_end_by_signal(self):
         """^C and others that nobody handles."""
@@ -440,7 +440,7 @@ class ShapesTest(Case):
         self.assertEqual(run.communicate()[1], b"")
         trace = os.path.join(self.dir, "trace.ctf")
         self.assertEqual(self.report(trace)["recording"]["unlooked"], 0)
-        self.assertNotIn("looked at by",
+        self.assertNotIn("did not look at",
                          common.run("report", "--leaks", trace).stdout)
 
     @unittest.skipUnless(os.geteuid() == 0, "not root")

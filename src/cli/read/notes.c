@@ -66,8 +66,8 @@ const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS] = {
     {"dropped_marks", "marks dropped: their phases are part of the one before",
      true, false},
     {"unlooked",
-     "process was not looked at by --leaks: a signal, exec or a bare system "
-     "call came first, or it forbade itself system calls",
+     "of the processes --leaks did not look at: a signal, exec or a bare "
+     "system call came first, or a filter of system calls",
      false, false, true},
 };
 
