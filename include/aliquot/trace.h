@@ -33,6 +33,8 @@ struct alq_trace_config {
                                 opens; 3: a stream for each domain        */
     const char *context;     /* a text that the trace shows; NULL: none   */
     uint64_t seed;           /* of the sampling; 0: from the system       */
+    int holders;             /* 1: at its end, who holds the blocks, as said
+                                of alq_trace_start_with; 0: not           */
 };
 
 /* What a trace has, and what it lacks; each only grows. */

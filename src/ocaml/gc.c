@@ -49,6 +49,7 @@ caml_init_gc(void)
 ALQI_OCAML_API void
 caml_finalise_heap(void)
 {
+    alqi_glue_trace_heap_ends();
     alqi_heap_domain_end(alqi_ocaml_enter());
 }
 

@@ -84,6 +84,7 @@ file_write(uint64_t seed)
     alqi_dump_root(&e, ALQI_DUMP_ROOT_GLOBAL, 2, 0x700, "g", 0x10008);
     blocks_write();
     alqi_dump_sample(&e, 0x10008, 9, 2, 0.25);
+    alqi_dump_traced(&e, 0x10008, 3, 12345);
     assert_true(alqi_dump_end(&e, 77, true));
 }
 
@@ -164,6 +165,9 @@ all_comes_back(bool has_edges)
     assert_int_equal(i, BLOCKS);
     assert_int_equal(r.kind, ALQI_DUMP_SAMPLE);
     assert_true(r.numbers[0] == 0x10008 && r.numbers[2] == 2);
+    next_is(&d, &r, ALQI_DUMP_TRACED);
+    assert_true(r.numbers[0] == 0x10008 && r.numbers[1] == 3 &&
+                r.numbers[2] == 12345);
     next_is(&d, &r, ALQI_DUMP_END);
     assert_true(r.numbers[0] == BLOCKS && r.numbers[5] == 77);
     assert_int_equal(alqi_dump_next(&d, &r), 0);

@@ -32,6 +32,7 @@
  *   rss      bytes=                        (resident, at the record's time)
  *   mark     name=           (a phase begins at the record's time: marks.md)
  *   reach    at=  |  class= from= ids=   (what leads to blocks: wire/reach.h)
+ *   snapshot file=     (of the heap, beside the trace: who holds its blocks)
  *   process  index= pid= parent= start_us= host= program=    (of a trace made
  *            of several; its thread, cmdline and end lines have process=index)
  *   gone     process=                      (it ended: what it held went too)
