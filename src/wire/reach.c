@@ -13,6 +13,25 @@ enum { ITEM_BYTES = 48 /* the longest item: two numbers of 20 digits */ };
 
 /* ---- writing ------------------------------------------------------------- */
 
+/* A name takes three bytes for each of its own at most, so it fits a line. */
+enum alq_status
+alqi_side_holder_put(const struct alqi_side_writer *w,
+                     const struct alqi_side_holder *h)
+{
+    char text[ALQI_SIDE_LINE_BYTES], name[ALQI_SIDE_HOLDER_BYTES];
+    struct alqi_side_line line = ALQI_SIDE_LINE_IN(text);
+
+    alqi_side_cut(name, sizeof name, h->name);
+    alqi_side_text(&line, NULL, "holder");
+    alqi_side_number(&line, "id", h->id);
+    if (h->in != 0)
+        alqi_side_number(&line, "in", h->in);
+    if (h->most > 1)
+        alqi_side_number(&line, "most", h->most);
+    alqi_side_text(&line, "name", name);
+    return alqi_side_write_line(w, text);
+}
+
 /* The open run enters the line. */
 static void
 run_close(struct alqi_side_reach *r)
@@ -41,6 +60,8 @@ alqi_side_reach_end(struct alqi_side_reach *r, const struct alqi_side_writer *w)
     r->n = 0;
     alqi_side_text(&line, NULL, "reach");
     alqi_side_text(&line, "class", r->class);
+    if (r->holder != 0)
+        alqi_side_number(&line, "holder", r->holder);
     alqi_side_number(&line, "from", r->from);
     alqi_side_text(&line, "ids", r->ids);
     return alqi_side_write_line(w, text);
@@ -70,6 +91,21 @@ alqi_side_reach_put(struct alqi_side_reach *r, const struct alqi_side_writer *w,
 }
 
 /* ---- reading ------------------------------------------------------------- */
+
+bool
+alqi_side_holder_get(struct alqi_side_holder *h, const char *line,
+                     char name[ALQI_SIDE_HOLDER_BYTES])
+{
+    *h = (struct alqi_side_holder){.id = alqi_side_get_number(line, "id", 10),
+                                   .in = alqi_side_get_number(line, "in", 10),
+                                   .most =
+                                       alqi_side_get_number(line, "most", 10),
+                                   .name = name};
+    if (h->most == 0)
+        h->most = 1;
+    return alqi_side_get(line, "name", name, ALQI_SIDE_HOLDER_BYTES) &&
+           h->id != 0 && h->in < h->id;
+}
 
 bool
 alqi_side_reach_open(struct alqi_side_reach_runs *runs, const char *line)

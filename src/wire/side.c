@@ -66,16 +66,22 @@ alqi_side_put(char *line, size_t capacity, size_t n_used, const char *key,
 }
 
 bool
-alqi_side_mark_name(char out[ALQI_SIDE_MARK_BYTES], const char *name)
+alqi_side_cut(char *out, size_t capacity, const char *text)
 {
-    size_t n = strnlen(name, ALQI_SIDE_MARK_BYTES);
+    size_t n = strnlen(text, capacity);
 
-    if (n == ALQI_SIDE_MARK_BYTES)
-        for (n--; n > 0 && (name[n] & 0xC0) == 0x80;)
+    if (n == capacity)
+        for (n--; n > 0 && (text[n] & 0xC0) == 0x80;)
             n--;
-    memcpy(out, name, n);
+    memcpy(out, text, n);
     out[n] = '\0';
     return n > 0;
+}
+
+bool
+alqi_side_mark_name(char out[ALQI_SIDE_MARK_BYTES], const char *name)
+{
+    return alqi_side_cut(out, ALQI_SIDE_MARK_BYTES, name);
 }
 
 void

@@ -31,7 +31,8 @@
  *   rate     index= per_word=              (once, before its first use)
  *   rss      bytes=                        (resident, at the record's time)
  *   mark     name=           (a phase begins at the record's time: marks.md)
- *   reach    at=  |  class= from= ids=   (what leads to blocks: wire/reach.h)
+ *   reach    at=  |  class= holder= from= ids=  (what leads to blocks: reach.h)
+ *   holder   id= in= most= name=     (a step of ways to blocks: wire/reach.h)
  *   snapshot file=     (of the heap, beside the trace: who holds its blocks)
  *   process  index= pid= parent= start_us= host= program=    (of a trace made
  *            of several; its thread, cmdline and end lines have process=index)
@@ -76,8 +77,10 @@ alqi_side_is(uint64_t code)
 size_t alqi_side_put(char *line, size_t capacity, size_t n_used,
                      const char *key, const char *value);
 
-/* A phase's name as a record has it: cut, if it is too long, between two
+/* A text of less than capacity bytes, cut, if it is too long, between two
  * characters of UTF-8.  False: it is empty.  Async-signal-safe. */
+bool alqi_side_cut(char *out, size_t capacity, const char *text);
+/* A phase's name as a record has it: cut so. */
 bool alqi_side_mark_name(char out[ALQI_SIDE_MARK_BYTES], const char *name);
 
 /* A line in the making, in memory of the caller's; n is 0 at first. */

@@ -2,7 +2,7 @@
  *
  * [reach.h, wire/reach.h] When all events are written, each block that was
  * classed and lives still gets its number in the trace; then the numbers are
- * written in their order, by class.
+ * written by class and holder, each in their order.
  *
  * .inv.same_block  Between the scan and the end blocks may be freed, and others
  *             made at their addresses. A sampled block is known by stream and
@@ -20,8 +20,6 @@
 #include "cli/tool/cli.h"
 #include "wire/reach.h"
 
-enum { REACH_BITS = 3 };
-
 void
 alqi_cli_reaches_add(struct alqi_cli_reaches *r, uint64_t address,
                      uint32_t stream, uint64_t number)
@@ -34,9 +32,22 @@ alqi_cli_reaches_add(struct alqi_cli_reaches *r, uint64_t address,
         .address = address, .number = number, .stream = stream};
 }
 
+uint32_t
+alqi_cli_reaches_step(struct alqi_cli_reaches *r, uint32_t in, const char *name,
+                      uint32_t most)
+{
+    r->steps = alqi_cli_grow(r->steps, r->n_steps, sizeof *r->steps);
+    r->steps[r->n_steps] = (struct alqi_cli_reached_step){
+        .name = alqi_cli_copy(name), .in = in, .most = most};
+    return ++r->n_steps;
+}
+
 void
 alqi_cli_reaches_free(struct alqi_cli_reaches *r)
 {
+    for (uint32_t i = 0; i < r->n_steps; i++)
+        free(r->steps[i].name);
+    free(r->steps);
     free(r->at);
     *r = (struct alqi_cli_reaches){0};
 }
@@ -55,46 +66,56 @@ object_of(const struct alqi_cli_conversion *c, const struct alqi_cli_reached *b,
            *id == b->number;
 }
 
+/* By class, then by holder: each line has one of both. */
 static int
 compare(const void *left, const void *right)
 {
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    const struct alqi_cli_told *a = left, *b = right;
 
-    return a < b ? -1 : a > b;
-}
-
-/* Numbers with their classes below, in order; to be freed. */
-static uint64_t *
-numbers_make(const struct alqi_cli_conversion *c, size_t *n)
-{
-    const struct alqi_cli_reaches *r = c->reaches;
-    uint64_t *numbers = malloc((r->n + 1) * sizeof *numbers), id;
-
-    *n = 0;
-    for (size_t i = 0; numbers != NULL && i < r->n; i++)
-        if (r->at[i].reach != ALQI_VIEW_UNTOLD && object_of(c, &r->at[i], &id))
-            numbers[(*n)++] = id << REACH_BITS | r->at[i].reach;
-    if (*n > 0)
-        qsort(numbers, *n, sizeof *numbers, compare);
-    return numbers;
+    if (a->reach != b->reach)
+        return a->reach < b->reach ? -1 : 1;
+    if (a->holder != b->holder)
+        return a->holder < b->holder ? -1 : 1;
+    return a->id < b->id ? -1 : a->id > b->id;
 }
 
 static enum alq_status
-numbers_write(const struct alqi_side_writer *side, const uint64_t *numbers,
-              size_t n)
+numbers_write(const struct alqi_side_writer *side,
+              const struct alqi_cli_told *told, size_t n)
 {
-    struct alqi_side_reach *lines = calloc(ALQI_VIEW_REACHES, sizeof *lines);
+    struct alqi_side_reach *lines = calloc(1, sizeof *lines);
     enum alq_status status = lines != NULL ? ALQ_OK : ALQ_ENOMEM;
 
-    for (int i = 0; status == ALQ_OK && i < ALQI_VIEW_REACHES; i++)
-        lines[i].class = alqi_view_reach_name((enum alqi_view_reach)i);
-    for (size_t i = 0; status == ALQ_OK && i < n; i++)
-        status =
-            alqi_side_reach_put(&lines[numbers[i] & ((1u << REACH_BITS) - 1)],
-                                side, numbers[i] >> REACH_BITS);
-    for (int i = 0; status == ALQ_OK && i < ALQI_VIEW_REACHES; i++)
-        status = alqi_side_reach_end(&lines[i], side);
+    for (size_t i = 0; status == ALQ_OK && i < n; i++) {
+        if (i == 0 || told[i].reach != told[i - 1].reach ||
+            told[i].holder != told[i - 1].holder) {
+            status = alqi_side_reach_end(lines, side);
+            lines->class = alqi_view_reach_name(told[i].reach);
+            lines->holder = told[i].holder;
+        }
+        if (status == ALQ_OK)
+            status = alqi_side_reach_put(lines, side, told[i].id);
+    }
+    if (status == ALQ_OK)
+        status = alqi_side_reach_end(lines, side);
     free(lines);
+    return status;
+}
+
+static enum alq_status
+steps_write(const struct alqi_cli_reaches *r,
+            const struct alqi_side_writer *side)
+{
+    enum alq_status status = ALQ_OK;
+
+    for (uint32_t i = 0; status == ALQ_OK && i < r->n_steps; i++) {
+        const struct alqi_side_holder holder = {.id = i + 1,
+                                                .in = r->steps[i].in,
+                                                .most = r->steps[i].most,
+                                                .name = r->steps[i].name};
+
+        status = alqi_side_holder_put(side, &holder);
+    }
     return status;
 }
 
@@ -111,17 +132,38 @@ moment_write(const struct alqi_side_writer *side, bool is_end)
 }
 
 enum alq_status
+alqi_cli_told_write(const struct alqi_cli_reaches *r,
+                    struct alqi_cli_told *told, size_t n,
+                    const struct alqi_side_writer *side)
+{
+    enum alq_status status = moment_write(side, r->is_end);
+
+    if (n > 0)
+        qsort(told, n, sizeof *told, compare);
+    if (status == ALQ_OK)
+        status = steps_write(r, side);
+    if (status == ALQ_OK)
+        status = numbers_write(side, told, n);
+    return status;
+}
+
+enum alq_status
 alqi_cli_conversion_reach(struct alqi_cli_conversion *c, uint64_t time_ns)
 {
+    const struct alqi_cli_reaches *r = c->reaches;
     struct alqi_side_writer side = alqi_cli_conversion_side(c, time_ns);
-    size_t n;
-    uint64_t *numbers = numbers_make(c, &n);
-    enum alq_status status = ALQ_ENOMEM;
+    struct alqi_cli_told *told = malloc((r->n + 1) * sizeof *told);
+    enum alq_status status;
+    size_t n = 0;
+    uint64_t id;
 
-    if (numbers != NULL)
-        status = moment_write(&side, c->reaches->is_end);
-    if (status == ALQ_OK)
-        status = numbers_write(&side, numbers, n);
-    free(numbers);
+    if (told == NULL)
+        return ALQ_ENOMEM;
+    for (size_t i = 0; i < r->n; i++)
+        if (r->at[i].reach != ALQI_VIEW_UNTOLD && object_of(c, &r->at[i], &id))
+            told[n++] =
+                (struct alqi_cli_told){id, r->at[i].holder, r->at[i].reach};
+    status = alqi_cli_told_write(r, told, n, &side);
+    free(told);
     return status;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "view/index.h"
+#include "wire/side_write.h"
 
 /* Of a block of an exact recording, which has no stream and ordinal. */
 #define ALQI_CLI_REACHED_EXACT UINT32_MAX
@@ -24,12 +25,22 @@ struct alqi_cli_reached {
     uint32_t stream;
     /* UNTOLD until the scan has run */
     enum alqi_view_reach reach;
+    /* the step that holds it: its number; 0: none */
+    uint32_t holder;
+};
+
+/* A step of ways to blocks (wire/reach.h); the first has the number 1. */
+struct alqi_cli_reached_step {
+    char *name; /* owned */
+    uint32_t in, most;
 };
 
 /* All zeros: nothing is known. */
 struct alqi_cli_reaches {
     struct alqi_cli_reached *at; /* owned */
     size_t n, capacity;
+    struct alqi_cli_reached_step *steps; /* owned */
+    uint32_t n_steps;
     /* the process was at its very end, after all of its code */
     bool is_end;
     /* recording that they are of: its process, and when that began */
@@ -40,6 +51,22 @@ struct alqi_cli_reaches {
 /* Ends the command without memory. */
 void alqi_cli_reaches_add(struct alqi_cli_reaches *reaches, uint64_t address,
                           uint32_t stream, uint64_t number);
+/* Adds a step behind the step `in`, or behind none: 0; returns its number. */
+uint32_t alqi_cli_reaches_step(struct alqi_cli_reaches *reaches, uint32_t in,
+                               const char *name, uint32_t most);
 void alqi_cli_reaches_free(struct alqi_cli_reaches *reaches);
+
+/* A block of the trace, by its number there. */
+struct alqi_cli_told {
+    uint64_t id;
+    uint32_t holder;
+    enum alqi_view_reach reach;
+};
+
+/* Writes the moment of the look, the steps, and what is told of blocks, which
+ * is sorted. */
+enum alq_status alqi_cli_told_write(const struct alqi_cli_reaches *reaches,
+                                    struct alqi_cli_told *told, size_t n,
+                                    const struct alqi_side_writer *side);
 
 #endif
