@@ -5,6 +5,7 @@
  * controls, those that the heap has act; the others are kept and shown. */
 #include <stdlib.h>
 
+#include "glue/tracing/trace.h"
 #include "heap/domain.h"
 #include "heap/alloc.h"
 #include "heap/major_cycle.h"

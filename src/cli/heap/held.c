@@ -1,11 +1,12 @@
 /* held.c -- aliquot record --leaks: who holds the traced blocks of a heap
- *                                   [convert/heap_held.h, doc/design/heap-snapshot]
+ *                                   [convert/heap_held.h,
+ * doc/design/heap-snapshot]
  *
  *   open:   blocks have numbers (snapshot.c, walk 1)
  *   edges:  between inner blocks (walk 2)
  *   search: who leads to each inner block; edges are gone
- *   walk 3: kinds; who leads to each leaf: of several the one that was met first
- *   told:   each traced block has its holder: the step of who leads to it
+ *   walk 3: kinds; who leads to each leaf: of several the one that was met
+ * first told:   each traced block has its holder: the step of who leads to it
  *
  * A step is a root, or all blocks of a kind behind another step. Which blocks
  * are sampled is chance, so steps are told by kind, not by site.
@@ -45,7 +46,7 @@ struct holding {
     uint16_t *kinds;   /* by inner block */
     uint32_t *leaf_by; /* by leaf: a node, or NOTHING */
     uint32_t *steps;   /* by node: its number; 0: not known yet */
-    uint32_t *runs; /* by node: so many of its step lead to each other, to it */
+    uint32_t *runs;    /* by node: blocks of its step in a row, up to it */
     struct alqi_base_map numbers; /* in << KEY_BITS | kind, or node -> step */
     struct place {
         uint32_t kind, depth;
@@ -126,8 +127,8 @@ blocks_walk(struct holding *h)
     struct alqi_cli_heap_walk walk;
     struct alqi_dump_block_read block;
 
-    h->kinds = alqi_cli_zeros((size_t)h->s.graph.n_blocks + 1,
-                              sizeof *h->kinds);
+    h->kinds =
+        alqi_cli_zeros((size_t)h->s.graph.n_blocks + 1, sizeof *h->kinds);
     h->leaf_by = alqi_cli_realloc(NULL, n + 1, sizeof *h->leaf_by);
     memset(h->leaf_by, 0xFF, n * sizeof *h->leaf_by);
     for (uint32_t i = 0; i < h->s.n_roots; i++)
@@ -149,8 +150,8 @@ step_at(struct holding *h, uint32_t in, uint32_t key, uint32_t kind,
         const char *name)
 {
     bool is_new;
-    uint64_t *number = alqi_cli_map_at(
-        &h->numbers, (uint64_t)in << KEY_BITS | key, &is_new);
+    uint64_t *number =
+        alqi_cli_map_at(&h->numbers, (uint64_t)in << KEY_BITS | key, &is_new);
 
     if (is_new) {
         *number = alqi_cli_reaches_step(h->out, in, name, 1);
@@ -264,6 +265,7 @@ all_tell(struct holding *h)
     h->steps = alqi_cli_zeros(n, sizeof *h->steps);
     h->runs = alqi_cli_zeros(n, sizeof *h->runs);
     h->places = alqi_cli_grow(NULL, 0, sizeof *h->places);
+    h->places[0] = (struct place){.kind = KIND_ROOT};
     for (uint32_t i = 0; i < h->s.n_traced; i++)
         traced_tell(h, &h->s.traced[i]);
 }

@@ -207,10 +207,10 @@ traced_take(struct alqi_cli_heap_snapshot *s, const struct alqi_dump_record *r)
     const uint64_t most = ((uint64_t)1 << 56) - 1;
 
     s->traced = alqi_cli_grow(s->traced, s->n_traced, sizeof *s->traced);
-    s->traced[s->n_traced++] = (struct alqi_cli_heap_traced){
-        .block = r->numbers[0],
-        .stream = r->numbers[1] & 0xFF,
-        .object = r->numbers[2] & most};
+    s->traced[s->n_traced++] =
+        (struct alqi_cli_heap_traced){.block = r->numbers[0],
+                                      .stream = r->numbers[1] & 0xFF,
+                                      .object = r->numbers[2] & most};
 }
 
 /* ---- all ----------------------------------------------------------------- */
