@@ -248,7 +248,7 @@ damage_is_named(void **unused)
     read_all(&d, 8);
     assert_string_equal(d.error, "it is not a snapshot of a managed heap");
     fails("", 0, "the file has no end: it was cut", 8);
-    fails("\x09", 1, "a record is of no known kind", 8);
+    fails("\x0a", 1, "a record is of no known kind", 8);
     fails("\x07\x01", 2, "blocks begin at no word's address", 10);
     fails("\x07\x08\x7f\x00\x00", 5, "a block has no words", 13);
     fails("\x05\x0b\0\0\0\0", 6, "a root is of no known kind", 14);

@@ -607,8 +607,7 @@ alqi_cli_analysis_take(struct alqi_cli_analysis *a,
             process_end(a, us);
         if (a->notes.n_rss != a->n_rss) /* what is gone is resident no more */
             take_rss(a, us);
-        if (a->notes.reach != NULL)
-            alqi_cli_reach_take(a);
+        alqi_cli_reach_take(a);
         break;
     case ALQI_CTF_ALLOC:
         moment(a, us);
@@ -649,14 +648,15 @@ site_finish(struct alqi_cli_analysis *a, struct alqi_cli_site *site)
 }
 
 static void
-left_tell(const struct alqi_cli_analysis *a, uint64_t id,
+left_tell(struct alqi_cli_analysis *a, uint64_t id,
           const struct alqi_cli_life *b, const struct alqi_cli_chain *chain,
           const struct alqi_cli_share *gone, unsigned at_peak)
 {
     const struct alqi_cli_watch *watch = watch_of(a);
     uint64_t us = gone != NULL ? gone->gone_us : a->end_us;
     struct alqi_cli_left how = {gone == NULL, at_peak,
-                                (enum alqi_view_reach)b->reach};
+                                (enum alqi_view_reach)b->reach,
+                                alqi_cli_holders_of(&a->holders, id)};
 
     watch->left(watch->arg, id, life_of(b, NULL, us), how);
     if (chain != NULL)
@@ -890,6 +890,7 @@ alqi_cli_analysis_free(struct alqi_cli_analysis *a)
     alqi_base_map_clear(&a->site_of_pair);
     alqi_cli_chains_free(&a->chains);
     alqi_cli_objects_free(&a->objects);
+    alqi_cli_holders_free(&a->holders);
     alqi_cli_shares_free(&a->shares);
     alqi_cli_stacks_free(&a->stacks);
     alqi_cli_notes_free(&a->notes);

@@ -9,6 +9,7 @@
 #include "cli/analysis/chains.h"
 #include "cli/analysis/churn.h"
 #include "cli/analysis/estimate.h"
+#include "cli/analysis/holders.h"
 #include "cli/analysis/marks.h"
 #include "cli/convert/heaptrack.h"
 #include "cli/read/input.h"
@@ -69,6 +70,8 @@ struct alqi_cli_left {
     unsigned at_peak;
     /* what leads to it */
     enum alqi_view_reach reach;
+    /* the step that holds it (holders.h), or NO_STEP */
+    uint32_t holder;
 };
 
 /* Observes the trace while it is read: each call is made when its event is
@@ -229,6 +232,8 @@ struct alqi_cli_analysis {
     /* the trace tells classes of blocks (wire/reach.h); some were found before
      * the very end of their process */
     bool has_reach, is_reach_early;
+    /* and what holds them */
+    struct alqi_cli_holders holders;
     /* blocks whose class was told, known or not */
     uint64_t n_reached;
     /* of what was never freed, by class, with suppressed blocks; valid after
@@ -264,7 +269,8 @@ alqi_cli_temporary_us(const char *context)
     return alqi_cli_heaptrack_made(context) ? 1 : 1000;
 }
 
-/* Takes the record of classes that the notes have taken last. */
+/* Takes the record of classes, or of what holds blocks, that the notes have
+ * taken last. */
 void alqi_cli_reach_take(struct alqi_cli_analysis *analysis);
 /* When processes were looked through. */
 enum alqi_view_looked

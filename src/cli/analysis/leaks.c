@@ -63,7 +63,7 @@ struct reaching {
 };
 
 static void
-row_reach(struct reaching *s, uint32_t i)
+row_reach(struct reaching *s, uint32_t b, uint32_t i)
 {
     const struct alqi_view_index *x = s->leaks->x;
     const struct alqi_view_rows *r = &s->block;
@@ -74,14 +74,18 @@ row_reach(struct reaching *s, uint32_t i)
                         s->rows->indexer, r->stack[i])] -
                     1;
     enum alqi_view_reach reach = alqi_view_reach_of(r->flags[i]);
+    uint32_t group = s->sites->group_of_site[site];
+    uint32_t step = alqi_cli_view_indexer_holder(s->rows->indexer,
+                                                 b * ALQI_VIEW_BLOCK_ROWS + i);
 
     if (alqi_cli_suppress_of(s->analysis, &s->analysis->sites[site]) != NULL)
         return;
     sum.largest_bytes = c->p < 1 ? (double)c->size_bytes : 0;
     sum.is_peak = s->scan.filter.live_kind == ALQI_VIEW_LIVE_PEAK;
     alqi_cli_sum_join(&s->leaks->by_reach[reach], &sum);
-    alqi_cli_sum_join(&s->leaks->reach[s->sites->group_of_site[site]][reach],
-                      &sum);
+    alqi_cli_sum_join(&s->leaks->reach[group][reach], &sum);
+    if (s->analysis->holders.n_steps > 0)
+        alqi_cli_holdings_add(&s->leaks->holdings, reach, step, group, &sum);
 }
 
 /* Of the rows that pass. */
@@ -105,9 +109,10 @@ reach_make(struct alqi_cli_leaks *l, const struct alqi_cli_filter *filter,
         for (uint32_t i = 0; i < s->block.n; i++)
             if (s->block.passes[i] != 0 &&
                 (s->block.flags[i] & ALQI_VIEW_LEFT) != 0)
-                row_reach(s, i);
+                row_reach(s, b, i);
     }
     alqi_view_scan_free(&s->scan);
+    alqi_cli_holdings_make(&l->holdings);
     free(s);
 }
 
@@ -200,6 +205,7 @@ alqi_cli_leaks_free(struct alqi_cli_leaks *l)
     alqi_cli_rows_free(&l->rows);
     free(l->growth);
     free(l->reach);
+    alqi_cli_holdings_free(&l->holdings);
 }
 
 /* Faster groups first, then in the groups' order. */

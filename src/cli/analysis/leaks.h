@@ -7,6 +7,7 @@
 
 #include "cli/analysis/filter.h"
 #include "cli/analysis/groups.h"
+#include "cli/analysis/holdings.h"
 #include "view/groups.h"
 #include "view/growth.h"
 
@@ -22,6 +23,7 @@ struct alqi_cli_leaks {
      * trace tells no classes */
     struct alqi_cli_sum (*reach)[ALQI_VIEW_REACHES];
     struct alqi_cli_sum by_reach[ALQI_VIEW_REACHES];
+    struct alqi_cli_holdings holdings;
     /* time after which growth counts */
     uint64_t from_us;
     /* of call stacks with leaks; their folds are those of the shape */

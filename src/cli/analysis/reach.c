@@ -22,26 +22,20 @@ reach_named(const char *line)
     return ALQI_VIEW_UNTOLD; /* of a later version */
 }
 
-/* A first record says when it was looked. No more blocks are told of than were
+/* The blocks of a record get its class. No more are told of than were
  * allocated, so a forged record costs no more than true ones. */
-void
-alqi_cli_reach_take(struct alqi_cli_analysis *a)
+static bool
+blocks_take(struct alqi_cli_analysis *a, struct alqi_side_reach_runs *runs)
 {
-    struct alqi_side_reach_runs *runs;
-    enum alqi_view_reach reach = reach_named(a->notes.reach);
-    bool is_well;
-    char at[16];
-    uint64_t first, n;
+    const char *line = a->notes.reach;
+    enum alqi_view_reach reach = reach_named(line);
+    uint64_t holder = alqi_side_get_number(line, "holder", 10), first, n;
+    bool is_well = alqi_side_reach_open(runs, line);
 
-    a->has_reach = true;
-    if (alqi_side_get(a->notes.reach, "at", at, sizeof at)) {
-        a->is_reach_early |= strcmp(at, ALQI_SIDE_REACH_END) != 0;
-        return;
-    }
-    runs = alqi_cli_realloc(NULL, 1, sizeof *runs);
-    is_well = alqi_side_reach_open(runs, a->notes.reach);
     while (is_well && alqi_side_reach_next(runs, &first, &n)) {
-        is_well = n <= a->n_allocs - a->n_reached;
+        is_well = n <= a->n_allocs - a->n_reached &&
+                  (holder == 0 ||
+                   alqi_cli_holders_add(&a->holders, holder, first, n));
         for (uint64_t i = 0; is_well && i < n; i++, a->n_reached++) {
             struct alqi_cli_object *object =
                 alqi_cli_objects_find(&a->objects, first + i);
@@ -52,8 +46,34 @@ alqi_cli_reach_take(struct alqi_cli_analysis *a)
                 a->n_strange++;
         }
     }
-    a->n_strange += !is_well || *runs->at != '\0';
+    return is_well && *runs->at == '\0';
+}
+
+/* A first record says when it was looked. */
+static void
+classes_take(struct alqi_cli_analysis *a)
+{
+    struct alqi_side_reach_runs *runs;
+    char at[16];
+
+    a->has_reach = true;
+    if (alqi_side_get(a->notes.reach, "at", at, sizeof at)) {
+        a->is_reach_early |= strcmp(at, ALQI_SIDE_REACH_END) != 0;
+        return;
+    }
+    runs = alqi_cli_realloc(NULL, 1, sizeof *runs);
+    a->n_strange += !blocks_take(a, runs);
     free(runs);
+}
+
+void
+alqi_cli_reach_take(struct alqi_cli_analysis *a)
+{
+    if (a->notes.reach != NULL)
+        classes_take(a);
+    if (a->notes.holder != NULL)
+        a->n_strange +=
+            !alqi_cli_holders_take(&a->holders, a->names, a->notes.holder);
 }
 
 enum alqi_view_looked

@@ -13,7 +13,6 @@
  * A trace may be thinned: a block is then taken or not by its id, the same
  * ones each time. A block that is not taken has no row. Where it links a chain
  * of realloc, it has a ghost's number instead, beyond NO_ROW. */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -87,6 +86,8 @@ struct alqi_cli_view_indexer {
     bool has_suppressed;
     /* records of resident memory only */
     struct alqi_cli_blocks looks;
+    /* a snapshot shares them, and puts none */
+    struct alqi_cli_row_holders holders;
 
     /* by name of the analysis: text of the index + 1; 0: none */
     uint32_t *text_of_name;
@@ -340,6 +341,13 @@ chain(void *arg, uint64_t id, double life_us)
     }
 }
 
+uint32_t
+alqi_cli_view_indexer_holder(const struct alqi_cli_view_indexer *x,
+                             uint32_t row)
+{
+    return alqi_cli_row_holders_get(&x->holders, row);
+}
+
 /* A block was never freed; chain may follow. */
 static void
 left(void *arg, uint64_t id, double life_us, struct alqi_cli_left how)
@@ -350,6 +358,10 @@ left(void *arg, uint64_t id, double life_us, struct alqi_cli_left how)
     x->died_row = row_find(x, id);
     alqi_view_build_left(x->build, row_built(x->died_row), (uint64_t)life_us,
                          how.stays, how.at_peak, how.reach);
+    if (how.holder != ALQI_CLI_NO_STEP && !x->is_picture &&
+        row_built(x->died_row) != NO_ROW)
+        alqi_cli_row_holders_set(&x->holders, row_built(x->died_row),
+                                 how.holder);
 }
 
 static void
@@ -695,6 +707,7 @@ alqi_cli_view_indexer_drop(struct alqi_cli_view_indexer *x)
 {
     alqi_view_build_drop(x->build);
     alqi_cli_blocks_free(&x->looks);
+    free(x->holders.steps);
     alqi_base_map_clear(&x->row_of_id);
     alqi_base_map_clear(&x->older_row);
     alqi_base_map_clear(&x->class_of);
@@ -826,38 +839,6 @@ picture_put(struct alqi_cli_view_indexer *x, struct alqi_cli_analysis *picture,
     return tables_put(x->picture, label);
 }
 
-/* ---- in memory ----------------------------------------------------------- */
-
-/* An index that is never stored has no key. */
-static const unsigned char no_key[ALQI_VIEW_KEY_BYTES];
-
-void
-alqi_cli_rows_begin(struct alqi_cli_rows *r, struct alqi_cli_analysis *analysis,
-                    struct alqi_cli_analysis_options *options)
-{
-    r->out = alqi_cli_memory_open(&r->bytes, &r->n_bytes);
-    if (r->out == NULL)
-        alqi_cli_die("out of memory for the index");
-    r->indexer = alqi_cli_view_indexer_new(analysis, r->out, &r->watch);
-    options->watch = &r->watch;
-}
-
-/* The index gets an empty name and key: it is never stored. */
-const char *
-alqi_cli_rows_end(struct alqi_cli_rows *r, struct alqi_cli_input *input)
-{
-    struct alqi_cli_view_label label = {.name = "", .key = no_key};
-    const char *error;
-
-    alqi_cli_view_label_take(&label, input);
-    error = alqi_cli_view_indexer_finish(r->indexer, &label);
-    if (error == NULL && fflush(r->out) != 0)
-        error = strerror(errno);
-    return error != NULL
-               ? error
-               : alqi_view_index_open(&r->index, r->bytes, r->n_bytes);
-}
-
 const char *
 alqi_cli_rows_picture(struct alqi_cli_rows *r,
                       const struct alqi_cli_view_label *label, char **bytes,
@@ -869,7 +850,7 @@ alqi_cli_rows_picture(struct alqi_cli_rows *r,
     struct alqi_cli_view_indexer *x = r->indexer;
     const char *error = "there is no memory for the index";
 
-    keyless.key = no_key;
+    keyless.key = alqi_cli_rows_key;
     x->picture_out = alqi_cli_memory_open(bytes, n_bytes);
     if (x->picture_out == NULL)
         alqi_cli_die("out of memory for the index");
@@ -885,16 +866,4 @@ alqi_cli_rows_picture(struct alqi_cli_rows *r,
     if (error != NULL)
         free(*bytes);
     return error;
-}
-
-void
-alqi_cli_rows_free(struct alqi_cli_rows *r)
-{
-    if (r->out == NULL)
-        return;
-    alqi_view_index_close(&r->index);
-    alqi_cli_view_indexer_drop(r->indexer);
-    fclose(r->out);
-    free(r->bytes);
-    r->out = NULL;
 }

@@ -55,6 +55,10 @@ alqi_cli_view_indexer_finish(struct alqi_cli_view_indexer *indexer,
 /* The node in the analysis of a stack of the index. */
 uint32_t alqi_cli_view_indexer_node(const struct alqi_cli_view_indexer *indexer,
                                     uint32_t stack);
+/* The step that holds a row of the index (holders.h), or NO_STEP. */
+uint32_t
+alqi_cli_view_indexer_holder(const struct alqi_cli_view_indexer *indexer,
+                             uint32_t row);
 void alqi_cli_view_indexer_drop(struct alqi_cli_view_indexer *indexer);
 
 /* ---- for those who go through the blocks ------------------------------ */
@@ -73,6 +77,9 @@ struct alqi_cli_rows {
     /* open after end; points into bytes */
     struct alqi_view_index index;
 };
+
+/* The key of an index that is never stored. */
+extern const unsigned char alqi_cli_rows_key[ALQI_VIEW_KEY_BYTES];
 
 /* Prepares the options for an analysis that is to be run. Ends the command
  * without memory. */

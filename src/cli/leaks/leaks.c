@@ -132,22 +132,6 @@ trace_write(struct alqi_cli_leaks_run *r,
            alqi_cli_refuse("leaks: cannot write the trace: %s", why);
 }
 
-/* Classes are numbered alike in both. */
-static void
-reaches_fill(struct alqi_cli_leaks_run *r)
-{
-    uint32_t block;
-
-    for (size_t i = 0; r->reaches != NULL && i < r->reaches->n; i++) {
-        struct alqi_cli_reached *b = &r->reaches->at[i];
-
-        if (alqi_cli_leak_table_find(&r->scan.table, b->address, &block) &&
-            r->scan.table.blocks[block].start == b->address)
-            b->reach = (enum alqi_view_reach)(r->scan.graph.classes[block] +
-                                              ALQI_VIEW_LOST);
-    }
-}
-
 /* ---- the run ------------------------------------------------------------- */
 
 /* Of one look; one of several is kept. */
@@ -179,9 +163,9 @@ gone_refuse(const struct alqi_cli_leaks_run *r)
 static void
 found_show(struct alqi_cli_leaks_run *r)
 {
-    reaches_fill(r);
     alqi_cli_leak_found_sum(&r->found, &r->scan);
     alqi_cli_leak_holders_make(&r->holders, &r->found, &r->scan, r->places);
+    alqi_cli_leaks_tell(r);
     result_show(r);
     alqi_cli_leak_holders_free(&r->holders);
 }

@@ -40,6 +40,9 @@ struct alqi_cli_leaks_run {
 };
 
 void alqi_cli_leaks_print(struct alqi_cli_leaks_run *run);
+/* Gives classes and holders to the blocks of run->reaches, if that is asked
+ * for. */
+void alqi_cli_leaks_tell(struct alqi_cli_leaks_run *run);
 /* To be dropped. */
 json_t *alqi_cli_leaks_json(struct alqi_cli_leaks_run *run);
 /* To stdout. */

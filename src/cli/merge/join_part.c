@@ -363,6 +363,27 @@ take_end(struct alqi_cli_join_part *p, uint64_t us, const char *line)
     forward(p, us, line);
 }
 
+/* A step of ways under its new id. */
+static void
+take_holder(struct alqi_cli_join_part *p, uint64_t us, const char *line)
+{
+    struct alqi_side_writer side = side_at(p, us);
+    struct alqi_side_holder holder;
+    char name[ALQI_SIDE_HOLDER_BYTES];
+    uint64_t old, in = 0;
+
+    if (!alqi_side_holder_get(&holder, line, name) ||
+        (holder.in > 0 && !alqi_base_map_get(&p->holders, holder.in, &in))) {
+        p->whole->result->n_strange++;
+        return;
+    }
+    old = holder.id;
+    holder.id = ++p->whole->n_holders;
+    holder.in = in;
+    alqi_cli_map_put(&p->holders, old, holder.id);
+    note_status(p, alqi_side_holder_put(&side, &holder));
+}
+
 /* The classes of blocks under their new numbers; no more than the trace has
  * allocated (p->n_reached). */
 static void
@@ -373,10 +394,13 @@ take_reach(struct alqi_cli_join_part *p, uint64_t us, const char *line)
     struct alqi_side_writer side = side_at(p, us);
     char class[32] = "";
     uint64_t first, n, new;
+    uint64_t holder = alqi_side_get_number(line, "holder", 10);
     bool is_well = alqi_side_reach_open(runs, line);
 
     alqi_side_get(line, "class", class, sizeof class);
     out->class = class;
+    if (holder > 0 && !alqi_base_map_get(&p->holders, holder, &out->holder))
+        p->whole->result->n_strange++;
     while (is_well && alqi_side_reach_next(runs, &first, &n)) {
         is_well = n <= p->n_allocs - p->n_reached;
         for (uint64_t i = 0; is_well && i < n; i++, p->n_reached++)
@@ -415,6 +439,8 @@ take_line(struct alqi_cli_join_part *p, uint64_t us, const char *line)
         take_process(p, us, line);
     else if (strcmp(word, "reach") == 0 && has(line, "ids"))
         take_reach(p, us, line);
+    else if (strcmp(word, "holder") == 0)
+        take_holder(p, us, line);
     else
         forward(p, us, line);
     recode_lines(p, us);
@@ -688,6 +714,7 @@ alqi_cli_join_part_close(struct alqi_cli_join_part *p, bool is_whole)
     alqi_base_map_clear(&p->early);
     alqi_base_map_clear(&p->threads);
     alqi_base_map_clear(&p->processes);
+    alqi_base_map_clear(&p->holders);
     alqi_base_map_clear(&p->forgotten);
     free(p->freed);
     free(p->lanes);

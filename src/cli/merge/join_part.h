@@ -44,7 +44,7 @@ struct alqi_cli_join_whole {
     /* bits of a rate -> its index in the new trace */
     struct alqi_base_map rates;
     /* given out so far: each numbers the next one */
-    uint64_t n_texts, n_threads, n_processes;
+    uint64_t n_texts, n_threads, n_processes, n_holders;
     /* new codes of the allocation that is being written */
     uint64_t *stack;
     uint32_t stack_capacity;
@@ -74,6 +74,8 @@ struct alqi_cli_join_part {
     struct alqi_base_map threads;
     /* of a merged trace: old index -> new index */
     struct alqi_base_map processes;
+    /* of steps of ways: old id -> new id */
+    struct alqi_base_map holders;
     /* of the blocks freed last: old id -> new id, for MOVED */
     struct alqi_base_map forgotten;
     /* their old ids, in a ring */

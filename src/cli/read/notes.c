@@ -325,6 +325,12 @@ take_reach(struct alqi_cli_notes *notes, const char *line)
     notes->reach = line;
 }
 
+static void
+take_holder(struct alqi_cli_notes *notes, const char *line)
+{
+    notes->holder = line;
+}
+
 /* Joins the words arg0, arg1 and so on by blanks, cut at VALUE_MAX. */
 static void
 take_cmdline(struct alqi_cli_notes *notes, const char *line)
@@ -381,7 +387,8 @@ take_text(struct alqi_cli_notes *notes, const char *line)
                  {"rate", take_rate},       {"rss", take_rss},
                  {"mark", take_mark},       {"end", take_end},
                  {"cmdline", take_cmdline}, {"process", take_process},
-                 {"gone", take_gone},       {"reach", take_reach}};
+                 {"gone", take_gone},       {"reach", take_reach},
+                 {"holder", take_holder}};
     size_t n = strcspn(line, " ");
 
     for (size_t i = 0; i < ALQI_COUNT_OF(kinds); i++)
@@ -408,7 +415,7 @@ alqi_cli_notes_take(struct alqi_cli_notes *notes,
 {
     uint64_t kind = location->code & ALQI_SIDE_KIND_MASK;
 
-    notes->reach = NULL;
+    notes->reach = notes->holder = NULL;
     if (!alqi_side_is(location->code))
         return false;
     notes->has_any = true;

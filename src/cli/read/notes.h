@@ -139,6 +139,8 @@ struct alqi_cli_notes {
     /* the line of the record that was taken last, if it tells classes of blocks
      * (wire/reach.h); else NULL */
     const char *reach;
+    /* the same of a step of ways */
+    const char *holder;
     /* the reader resets it after the allocation */
     bool has_moved;
     bool has_thread;

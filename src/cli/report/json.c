@@ -699,6 +699,56 @@ write_all(struct alqi_cli_report *r, json_t *object)
     fputs("]\n}\n", stdout);
 }
 
+/* The steps from the root on; none: nobody told. */
+static json_t *
+way(const struct alqi_cli_report *r, uint32_t step)
+{
+    json_t *steps = json_array();
+
+    while (step != ALQI_CLI_NO_STEP) {
+        const struct alqi_cli_holder_step *s = &r->analysis.holders.steps[step];
+        json_t *o = json_object();
+
+        alqi_cli_json_set(o, "name", name(r, s->name));
+        alqi_cli_json_count(o, "most", s->most);
+        json_array_insert_new(steps, 0, o);
+        step = s->in;
+    }
+    return steps;
+}
+
+/* What was never freed by class and holder, each with its sites. */
+static json_t *
+holders(const struct alqi_cli_report *r)
+{
+    static const char *const keys[] = KEYS_OF("live");
+    const struct alqi_cli_estimator *e = &r->analysis.estimator;
+    const struct alqi_cli_holding *sum = NULL;
+    json_t *all = json_array();
+
+    while ((sum = alqi_cli_holdings_next(&r->leaks.holdings, sum)) != NULL) {
+        json_t *o = json_object(), *sites = json_array();
+
+        alqi_cli_json_set(o, "class",
+                          json_string(alqi_view_reach_name(sum->reach)));
+        alqi_cli_json_set(o, "way", way(r, sum->step));
+        put_sum(o, keys, e, &sum->sum);
+        for (uint32_t i = 1; i <= sum->n; i++) {
+            const struct alqi_cli_group *g = &r->groups.groups[sum[i].group];
+            struct alqi_cli_frame f =
+                alqi_cli_frame_grouped(&g->frame, r->grouping);
+            json_t *site = json_object();
+
+            put_frame(r, site, &f);
+            put_sum(site, keys, e, &sum[i].sum);
+            json_array_append_new(sites, site);
+        }
+        alqi_cli_json_set(o, "sites", sites);
+        json_array_append_new(all, o);
+    }
+    return all;
+}
+
 /* "leaked" repeats what is live at the end under a name that tools look for. */
 void
 alqi_cli_report_json(struct alqi_cli_report *r)
@@ -720,6 +770,8 @@ alqi_cli_report_json(struct alqi_cli_report *r)
                   r->leaks.reach != NULL ? r->leaks.by_reach : a->by_reach);
     if (a->has_reach)
         alqi_cli_json_set(o, "reach_is_early", json_boolean(a->is_reach_early));
+    if (r->leaks.holdings.n_rows > 0)
+        alqi_cli_json_set(o, "holders", holders(r));
     alqi_cli_json_count(o, "peak_time_us", alqi_cli_peak_us(a));
     alqi_cli_json_count(o, "peak_last_time_us", alqi_cli_peak_last_us(a));
     for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)

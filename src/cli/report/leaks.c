@@ -20,7 +20,8 @@ enum {
     ERROR = 10,
     SHARE = 7,
     STACKS = 7,
-    NAME_BYTES = 512
+    NAME_BYTES = 512,
+    PARTS = 3 /* sites that are named with a holder */
 };
 
 /* ---- what leads to them -------------------------------------------------- */
@@ -31,6 +32,13 @@ static const char *const meanings[ALQI_VIEW_REACHES] = {
     [ALQI_VIEW_POSSIBLE] = "pointers into a block, or from old memory",
     [ALQI_VIEW_HELD] = "variables, stacks or registers lead to them",
     [ALQI_VIEW_UNTOLD] = "they were not looked at",
+};
+
+static const char *const titles[ALQI_VIEW_REACHES] = {
+    [ALQI_VIEW_LOST] = "LOST",
+    [ALQI_VIEW_INDIRECT] = "INDIRECT",
+    [ALQI_VIEW_POSSIBLE] = "POSSIBLE",
+    [ALQI_VIEW_HELD] = "HELD",
 };
 
 /* In which the classes are shown. */
@@ -102,10 +110,7 @@ reach_sites(struct alqi_cli_report *r, enum alqi_view_reach reach)
             groups[n++] = i;
     qsort_r(groups, n, sizeof *groups, compare_reach, &of);
     fprintf(term->out, "%sNEVER FREED, %s%s by %s\n",
-            alqi_cli_style(term, ALQI_CLI_BOLD),
-            reach == ALQI_VIEW_LOST       ? "LOST"
-            : reach == ALQI_VIEW_INDIRECT ? "INDIRECT"
-                                          : "POSSIBLE",
+            alqi_cli_style(term, ALQI_CLI_BOLD), titles[reach],
             alqi_cli_style(term, ALQI_CLI_PLAIN),
             alqi_cli_grouping_name(r->grouping));
     reach_head(r, "site");
@@ -119,6 +124,81 @@ reach_sites(struct alqi_cli_report *r, enum alqi_view_reach reach)
         fprintf(term->out, "   %u more (--top=0 shows all)\n", n - i);
     fputc('\n', term->out);
     free(groups);
+}
+
+/* "cache (server) → table_new ×3": the step and what is before it. */
+static void
+way_draw(const struct alqi_cli_report *r, uint32_t step, int *left)
+{
+    const struct alqi_cli_holder_step *s = &r->analysis.holders.steps[step];
+
+    if (s->in != ALQI_CLI_NO_STEP) {
+        way_draw(r, s->in, left);
+        alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, left, " → ");
+    }
+    alqi_cli_draw_fit_name(&r->term, ALQI_CLI_BOLD,
+                           alqi_cli_names_text(r->analysis.names, s->name),
+                           left);
+    if (s->most > 1)
+        alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, left, " ×%u", s->most);
+}
+
+/* "92 % insert, 8 % lookup, 3 more": sites of what one step holds. */
+static void
+sites_draw(const struct alqi_cli_report *r, const struct alqi_cli_holding *sum,
+           int used)
+{
+    const struct alqi_cli_term *term = &r->term;
+    int left = term->width - used;
+    char name[NAME_BYTES];
+    uint32_t i;
+
+    fprintf(term->out, "%*s", used, "");
+    for (i = 0; i < sum->n && i < PARTS; i++) {
+        const struct alqi_cli_holding *part = &sum[1 + i];
+
+        alqi_cli_draw_text(
+            term, ALQI_CLI_DIM, &left, "%s%s ", i > 0 ? ", " : "",
+            alqi_cli_text_percent(part->sum.bytes / sum->sum.bytes).text);
+        alqi_cli_draw_group(name, sizeof name, r->analysis.names,
+                            &r->groups.groups[part->group].frame, r->grouping);
+        alqi_cli_draw_fit_name(term, ALQI_CLI_PLAIN, name, &left);
+    }
+    if (i < sum->n)
+        alqi_cli_draw_text(term, ALQI_CLI_DIM, &left, ", %u more", sum->n - i);
+    fputc('\n', term->out);
+}
+
+/* What holds the blocks of one class, the most bytes first. */
+static void
+holders_draw(const struct alqi_cli_report *r, enum alqi_view_reach reach)
+{
+    const struct alqi_cli_term *term = &r->term;
+    const struct alqi_cli_holding *sum = NULL;
+    uint64_t n = 0;
+
+    while ((sum = alqi_cli_holdings_next(&r->leaks.holdings, sum)) != NULL) {
+        int used;
+
+        if (sum->reach != reach || sum->step == ALQI_CLI_NO_STEP ||
+            (n++ >= r->top && r->top != 0))
+            continue;
+        if (n == 1) {
+            fprintf(term->out, "%sNEVER FREED, %s%s by holder\n",
+                    alqi_cli_style(term, ALQI_CLI_BOLD), titles[reach],
+                    alqi_cli_style(term, ALQI_CLI_PLAIN));
+            reach_head(r, "what holds them, and their sites");
+        }
+        used = reach_figures(r, &sum->sum);
+        way_draw(r, sum->step, &(int){term->width - used});
+        fputc('\n', term->out);
+        sites_draw(r, sum, used + 2);
+    }
+    if (n > r->top && r->top != 0)
+        fprintf(term->out, "   %llu more (--top=0 shows all)\n",
+                (unsigned long long)(n - r->top));
+    if (n > 0)
+        fputc('\n', term->out);
 }
 
 /* Sites of what is held are those of the table above, mostly. */
@@ -156,6 +236,8 @@ alqi_cli_report_reach(struct alqi_cli_report *r)
     for (int i = 0; shown[i] != ALQI_VIEW_HELD; i++)
         if (r->leaks.by_reach[shown[i]].n_blocks > 0)
             reach_sites(r, shown[i]);
+    for (int i = ALQI_VIEW_HELD; i > ALQI_VIEW_LOST; i--)
+        holders_draw(r, (enum alqi_view_reach)i);
 }
 
 /* ---- groups -------------------------------------------------------------- */

@@ -15,7 +15,6 @@
 #include "base/base.h"
 #include "base/file_name.h"
 #include "glue/tracing/snapshot.h"
-#include "glue/tracing/trace.h"
 #include "glue/tracing/trace_holders.h"
 #include "heap/domain_thread.h"
 #include "heap/event.h"
@@ -102,7 +101,9 @@ alqi_glue_trace_holders_write(struct alqi_tracing *t, bool in_stop)
     } else {
         alqi_tracing_say("cannot write %s: %s; who holds the blocks of the "
                          "trace is not known\n",
-                         path, alqi_glue_trace_why(status, error));
+                         path,
+                         status == ALQ_EIO ? strerror(error)
+                                           : alq_status_text(status));
     }
     errno = saved;
 }
