@@ -14,6 +14,7 @@
 
 #include "base/base.h"
 #include "base/file_name.h"
+#include "glue/join/profiler.h"
 #include "glue/tracing/snapshot.h"
 #include "glue/tracing/trace_holders.h"
 #include "heap/domain_thread.h"
@@ -42,6 +43,20 @@ refusal(const struct alqi_tracing *t, const struct alqi_domain *d)
     if (alqi_heap_event_is_inside(d))
         return "it ended within the collector";
     return NULL;
+}
+
+/* Blocks that collections have found dead get their callbacks first, those of
+ * ended domains too: else they would live in the trace, and be in no snapshot.
+ * OCaml's callbacks wait for a place where its code may run. */
+static void
+deaths_tell(struct alqi_domain *d)
+{
+    struct alqi_memprof_domain *profiled = alqi_glue_profiled_domain(d);
+
+    if (ALQI_HOSTS_OCAML || profiled == NULL)
+        return;
+    alqi_memprof_adopt(profiled);
+    (void)alqi_glue_memprof_flush(d, NULL);
 }
 
 /* By its directory of when it was opened, if that is known. */
@@ -91,6 +106,7 @@ alqi_glue_trace_holders_write(struct alqi_tracing *t, bool in_stop)
     name_make(t, path, sizeof path);
     if (ALQI_HOSTS_OCAML)
         alqi_heap_host_enter(d);
+    deaths_tell(d);
     status = snapshot_write(d, path, in_stop, &error);
     if (ALQI_HOSTS_OCAML)
         alqi_heap_host_leave(d);
