@@ -173,11 +173,72 @@ from_outside(void **state)
     assert_int_equal(n_runs("reach ids=0x18446744073709551615,0", &sum), 1);
 }
 
+/* Writes a step into a trace and reads it. */
+static void
+holder_check(const struct alqi_side_holder *put, const char *wanted)
+{
+    struct alqi_ctf_info info = {.version = 2,
+                                 .word_bits = 8,
+                                 .rate = 1,
+                                 .executable = "",
+                                 .host = "",
+                                 .params = "",
+                                 .context = ""};
+    struct bytes b = {0};
+    uint64_t n_texts = 0;
+    struct alqi_side_writer side = {NULL, &n_texts, 0};
+    struct alqi_ctf_reader *reader;
+    struct alqi_ctf_event event;
+    struct alqi_side_holder got;
+    char name[ALQI_SIDE_HOLDER_BYTES];
+
+    assert_int_equal(
+        alqi_ctf_writer_open(&info, packet_take, &b, NULL, NULL, &side.writer),
+        ALQ_OK);
+    assert_int_equal(alqi_side_holder_put(&side, put), ALQ_OK);
+    assert_int_equal(alqi_ctf_writer_close(side.writer), ALQ_OK);
+    assert_int_equal(alqi_ctf_reader_open(bytes_read, &b, NULL, NULL, &reader),
+                     ALQ_OK);
+    do
+        assert_int_equal(alqi_ctf_reader_next(reader, &event), 1);
+    while (event.kind != ALQI_CTF_LOCATION);
+    assert_true(
+        alqi_side_holder_get(&got, event.location.entries[0].function, name));
+    assert_int_equal(got.id, put->id);
+    assert_int_equal(got.in, put->in);
+    assert_int_equal(got.most, put->most > 0 ? put->most : 1);
+    assert_string_equal(got.name, wanted);
+    alqi_ctf_reader_drop(reader);
+    free(b.at);
+}
+
+/* A name's bytes that need three in the line, and more of them than are kept,
+ * which are cut between two characters. */
+static void
+holders(void **state)
+{
+    struct alqi_side_holder h = {.id = 2, .in = 1, .most = 12, .name = "a b=%"};
+    char name[2 * ALQI_SIDE_HOLDER_BYTES], wanted[ALQI_SIDE_HOLDER_BYTES];
+
+    (void)state;
+    holder_check(&h, "a b=%");
+    h = (struct alqi_side_holder){.id = UINT64_MAX, .name = name};
+    memset(name, ' ', sizeof name);
+    name[sizeof name - 1] = '\0';
+    memset(wanted, ' ', sizeof wanted);
+    wanted[sizeof wanted - 1] = '\0';
+    holder_check(&h, wanted);
+    memcpy(name + sizeof wanted - 2, "\xC3\xA9", 2);
+    wanted[sizeof wanted - 2] = '\0';
+    holder_check(&h, wanted);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(there_and_back),
+        cmocka_unit_test(holders),
         cmocka_unit_test(from_outside),
     };
 
