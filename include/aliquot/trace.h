@@ -74,7 +74,7 @@ alq_trace_start(struct alq_domain *d, const char *path, double rate);
  * With holders a snapshot of the heap is written when the trace ends, as
  * alq_heap_snapshot does, into a file beside it: its name, and ".heap" behind
  * that.  There each block of the trace that lives has its number, so a reader
- * knows what leads to it from a root; the trace names the file.  aliquot-heap(1)
+ * knows what leads to it from a root; the trace names the file. aliquot-heap(1)
  * reads it, and aliquot-record(1) with --leaks puts what it tells into the
  * trace.  Callbacks that are due run first.  The snapshot is taken
  *   in alq_trace_stop, by the domain that the calling thread runs, from a copy

@@ -1,7 +1,7 @@
-/* holders_program.c -- for tests: a managed heap whose blocks have known
+/* heap_holders_program.c -- for tests: a managed heap whose blocks have known
  * holders
  *
- *   holders_program exit|drop|stop|thread
+ *   heap_holders_program exit|drop|stop|thread
  *
  * Variables hold a list, a table with chains of entries, and a way of many
  * kinds; a frame of each of two domains holds a block of its own; the rest is
