@@ -38,6 +38,11 @@ struct alqi_domain;
  * young. */
 void alqi_heap_host_scan(struct alqi_domain *d, bool young_only,
                          void (*visit)(void *arg, alq_value *slot), void *arg);
+/* Shows all of them, each in the place that names it.  The visit changes none,
+ * and no finaliser runs meanwhile. */
+void alqi_heap_host_places_stw(struct alqi_domain *d,
+                               void (*visit)(void *arg, alq_value *slot),
+                               void *arg);
 
 /* Whether code of the host's may pass young values between domains without
  * alqi_heap_escape. */

@@ -159,7 +159,7 @@ domain_gather(struct alqi_heap_snapshot *s, struct alqi_domain *of)
     boxes_gather(s, of);
     scanners_gather(s, of);
     if (ALQI_HOSTS_OCAML)
-        alqi_heap_host_scan(of, false, slot_visit, &host);
+        alqi_heap_host_places_stw(of, slot_visit, &host);
     alqi_heap_observed_scan(of, false, slot_visit, &profile);
     alqi_heap_final_visit_held_stw(of, slot_visit, &final);
     stack.has_slot = true;

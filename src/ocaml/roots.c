@@ -165,11 +165,18 @@ alqi_ocaml_global_remove(value *variable)
     alqi_plat_unlock(&globals_lock);
 }
 
+/* Which roots are shown, and how. */
+enum shows {
+    SHOWS_YOUNG, /* those that may be young */
+    SHOWS_ALL,
+    SHOWS_PLACES /* all, each where it lies: nothing runs or moves meanwhile */
+};
+
 /* In a stop: only finalisers of C code run meanwhile (.inv.visits).  The visit
  * changes a copy, which becomes the variable's value if the variable is still
  * there. */
 static void
-variables_visit(const struct alqi_domain *d, bool young_only,
+variables_visit(const struct alqi_domain *d, enum shows shows,
                 void (*visit)(void *, alq_value *), void *arg)
 {
     alqi_plat_lock(&globals_lock);
@@ -179,10 +186,10 @@ variables_visit(const struct alqi_domain *d, bool young_only,
         value v = variable != NULL ? *variable : 0;
 
         if (v == 0 || !alq_is_block(v) ||
-            (young_only && !alqi_heap_is_young(d, v)))
+            (shows == SHOWS_YOUNG && !alqi_heap_is_young(d, v)))
             continue;
         alqi_plat_unlock(&globals_lock);
-        visit(arg, &v);
+        visit(arg, shows == SHOWS_PLACES ? variable : &v);
         alqi_plat_lock(&globals_lock);
         if (globals.variables[i] == variable)
             *variable = v;
@@ -291,21 +298,36 @@ alqi_heap_host_shares(void)
     return has_plain || !hook_is_known();
 }
 
-void
-alqi_heap_host_scan(struct alqi_domain *d, bool young_only,
-                    void (*visit)(void *arg, alq_value *slot), void *arg)
+static void
+scan(struct alqi_domain *d, enum shows shows,
+     void (*visit)(void *arg, alq_value *slot), void *arg)
 {
     struct alqi_ocaml_visitor to = {visit, arg};
 
     if (alqi_ocaml_state(d)->current_stack == NULL)
         return; /* the domain is being started */
-    caml_do_roots(alqi_ocaml_show, young_only ? ONLY_YOUNG : 0, &to,
+    caml_do_roots(alqi_ocaml_show, shows == SHOWS_YOUNG ? ONLY_YOUNG : 0, &to,
                   alqi_ocaml_state(d), 1);
     visit(arg, &alqi_ocaml_state(d)->dls_root);
     visit(arg, &alqi_ocaml_state(d)->backtrace_last_exn);
     if (d->slot != 0 || d->young.is_local)
         return; /* what follows is nobody's: the first domain's share has it */
-    variables_visit(d, young_only, visit, arg);
-    if (!young_only)
+    variables_visit(d, shows, visit, arg);
+    if (shows != SHOWS_YOUNG)
         modules_visit(visit, arg);
+}
+
+void
+alqi_heap_host_scan(struct alqi_domain *d, bool young_only,
+                    void (*visit)(void *arg, alq_value *slot), void *arg)
+{
+    scan(d, young_only ? SHOWS_YOUNG : SHOWS_ALL, visit, arg);
+}
+
+void
+alqi_heap_host_places_stw(struct alqi_domain *d,
+                          void (*visit)(void *arg, alq_value *slot), void *arg)
+{
+    ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
+    scan(d, SHOWS_PLACES, visit, arg);
 }

@@ -49,7 +49,7 @@
 #include "preload/preload.h"
 
 #define PROBES_INTERVAL_MOST 0x1p60
-#define LIMIT_BYTES_MOST 0x1p60
+#define BYTES_MOST 0x1p60
 
 #define DEFAULTS                                                               \
     {                                                                          \
@@ -181,7 +181,7 @@ static bool
 limit_apply(const char *key, size_t n_key, double v)
 {
     struct alqi_preload_config *c = &alqi_preload_config;
-    bool is_bytes = v >= 1 && v <= LIMIT_BYTES_MOST;
+    bool is_bytes = v >= 1 && v <= BYTES_MOST;
 
     if (is_key(key, n_key, "limit_live") && is_bytes)
         c->limit_bytes[ALQI_RAW_LIMIT_LIVE] = (uint64_t)v;
@@ -243,9 +243,9 @@ pair_apply(const char *key, size_t n_key, const char *text, size_t n)
         c->depth_frames = (uint32_t)v;
     else if (is_key(key, n_key, "exact"))
         c->is_exact = v != 0;
-    else if (is_key(key, n_key, "max_memory") && v >= 0)
+    else if (is_key(key, n_key, "max_memory") && v >= 0 && v <= BYTES_MOST)
         c->max_memory_bytes = (uint64_t)v;
-    else if (is_key(key, n_key, "reserve") && v >= 0 && v <= LIMIT_BYTES_MOST)
+    else if (is_key(key, n_key, "reserve") && v >= 0 && v <= BYTES_MOST)
         c->reserve_bytes = (size_t)v;
     else if (is_key(key, n_key, "follow"))
         c->follow = v != 0 ? ALQI_PRELOAD_FOLLOW : ALQI_PRELOAD_LEAVE;

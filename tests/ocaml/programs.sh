@@ -161,6 +161,38 @@ for kind in native bytecode; do
     done
 done
 
+# ---- who holds it --------------------------------------------------------------
+
+# snapshot_of KIND: the roots of a program that runs, with what each holds alone
+snapshot_of() {
+    local i
+    rm -f go
+    ALIQUOT_CONTROL=1 "./held.$1" >held.txt 2>&1 &
+    for ((i = 0; i < 3000; i++)); do
+        grep -q ready held.txt && break
+        sleep 0.02
+    done
+    "$build/bin/aliquot" snapshot --graph -p $! -o "$1.heap" >snapshot.txt 2>&1
+    equal "snapshot: $1" $? 0
+    touch go
+    wait $!
+    contains "snapshot: $1: the program" "$(cat held.txt)" "5000 20000 12"
+    "$build/bin/aliquot" heap --no-pager --top=0 "$1.heap" | tr -s ' ' >held.txt
+}
+
+built held.native ocamlopt "${native[@]}" -runtime-variant _aliquot
+built held.bytecode ocamlc -custom "${bytecode[@]}" -runtime-variant _aliquot
+snapshot_of native
+for wanted in "735 KiB 10.0k module Held, value 2" \
+    "1.22 MiB 40.0k module Held, value 3" "128 KiB 4096 module Held, value 4" \
+    "module Stdlib.Random, value" "caml_signal_handlers (held.native)"; do
+    contains "held: native" "$(cat held.txt)" "$wanted"
+done
+snapshot_of bytecode
+# The values of a module that still runs are on the stack.
+contains "held: bytecode" "$(cat held.txt)" "stacks of domain 1"
+contains "held: bytecode" "$(cat held.txt)" "caml_global_data (held.bytecode)"
+
 # With OCaml's own runtime it is there, and says so.
 built limits.theirs ocamlopt "${native[@]}"
 for program in ./limits.theirs ./limits.byte; do

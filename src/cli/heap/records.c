@@ -95,6 +95,46 @@ scanner_name(struct alqi_cli_heap_snapshot *s, uint64_t slot, char *out,
         snprintf(out, capacity, "scanner at 0x%" PRIx64, slot);
 }
 
+/* OCaml's compiler names the block of values of the module A.B "camlA__B".
+ * False: this is no module's name. */
+static bool
+ocaml_module_name(const char *symbol, char *out, size_t capacity)
+{
+    size_t n = 0;
+
+    if (strncmp(symbol, "caml", 4) != 0 || symbol[4] < 'A' || symbol[4] > 'Z')
+        return false;
+    for (const char *at = symbol + 4; *at != '\0' && n + 1 < capacity; at++) {
+        bool is_dot = at[0] == '_' && at[1] == '_';
+
+        out[n++] = is_dot ? '.' : *at;
+        at += is_dot;
+    }
+    out[n] = '\0';
+    return true;
+}
+
+/* A root of OCaml's runtime: a field of a module, a variable of C code, or a
+ * slot that is in no file: of a stack, or of the domain's state. */
+static void
+host_name(struct alqi_cli_heap_snapshot *s, const struct alqi_dump_record *r,
+          char *out, size_t capacity)
+{
+    char module[NAME_BYTES / 2];
+    uint64_t offset, size, slot = r->numbers[2];
+    const char *symbol =
+        alqi_cli_heap_symbols_data(s->symbols, slot, &offset, &size);
+
+    if (symbol != NULL && ocaml_module_name(symbol, module, sizeof module))
+        snprintf(out, capacity, "module %s, value %" PRIu64, module,
+                 offset / 8 + 1);
+    else if (alqi_cli_heap_symbols_variable(s->symbols, slot, module,
+                                            sizeof module))
+        snprintf(out, capacity, "%s", module);
+    else
+        snprintf(out, capacity, "stacks of domain %" PRIu64, r->numbers[1]);
+}
+
 static const char *const titles[ALQI_DUMP_ROOTS] = {
     [ALQI_DUMP_ROOT_FRAME] = "frame",
     [ALQI_DUMP_ROOT_RANGE] = "range",
@@ -121,6 +161,9 @@ holder_name(struct alqi_cli_heap_snapshot *s, const struct alqi_dump_record *r,
     case ALQI_DUMP_ROOT_GLOBAL:
     case ALQI_DUMP_ROOT_BOXED:
         variable_name(s, titles[kind], r->numbers[2], out, capacity);
+        break;
+    case ALQI_DUMP_ROOT_HOST:
+        host_name(s, r, out, capacity);
         break;
     case ALQI_DUMP_ROOT_SCANNER:
         scanner_name(s, r->numbers[2], out, capacity);

@@ -108,26 +108,42 @@ look(struct module *m)
     m->dwfl = NULL;
 }
 
+const char *
+alqi_cli_heap_symbols_data(struct alqi_cli_heap_symbols *s, uint64_t address,
+                           uint64_t *offset, uint64_t *size)
+{
+    struct module *m = module_of(s, address);
+    Dwfl_Module *module = NULL;
+    const char *name;
+    GElf_Sym symbol;
+
+    if (m == NULL)
+        return NULL;
+    if (!m->is_looked_at)
+        look(m);
+    if (m->dwfl != NULL)
+        module = dwfl_addrmodule(m->dwfl, address);
+    if (module == NULL)
+        return NULL;
+    name = dwfl_module_addrinfo(module, address, offset, &symbol, NULL, NULL,
+                                NULL);
+    *size = symbol.st_size;
+    return name;
+}
+
 bool
 alqi_cli_heap_symbols_variable(struct alqi_cli_heap_symbols *s,
                                uint64_t address, char *out, size_t capacity)
 {
     struct module *m = module_of(s, address);
-    const char *name = NULL, *file;
-    Dwfl_Module *module;
-    GElf_Off offset = 0;
-    GElf_Sym symbol;
+    uint64_t offset, size;
+    const char *name, *file;
 
     if (m == NULL)
         return false;
-    if (!m->is_looked_at)
-        look(m);
+    name = alqi_cli_heap_symbols_data(s, address, &offset, &size);
     file = alqi_base_file_name(m->is.path);
-    module = m->dwfl != NULL ? dwfl_addrmodule(m->dwfl, address) : NULL;
-    if (module != NULL)
-        name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL,
-                                    NULL, NULL);
-    if (name != NULL && offset < symbol.st_size)
+    if (name != NULL && offset < size)
         snprintf(out, capacity, "%s (%s)", name, file);
     else
         snprintf(out, capacity, "%s+0x%" PRIx64, file, address - m->is.bias);

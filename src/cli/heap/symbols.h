@@ -24,6 +24,11 @@ void alqi_cli_heap_symbols_drop(struct alqi_cli_heap_symbols *symbols);
 void alqi_cli_heap_symbols_add(struct alqi_cli_heap_symbols *symbols,
                                const struct alqi_cli_heap_module *module);
 
+/* The symbol before an address in data, which has `size` bytes, 0: unknown, and
+ * begins `offset` bytes before it.  NULL: none.  Valid until another call. */
+const char *alqi_cli_heap_symbols_data(struct alqi_cli_heap_symbols *symbols,
+                                       uint64_t address, uint64_t *offset,
+                                       uint64_t *size);
 /* A variable: "cache (libfoo.so)", whatever part of it the address is of, or
  * "libfoo.so+0x1040".  False: no module has the address. */
 bool alqi_cli_heap_symbols_variable(struct alqi_cli_heap_symbols *symbols,
