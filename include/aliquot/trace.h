@@ -77,15 +77,14 @@ alq_trace_start(struct alq_domain *d, const char *path, double rate);
  * knows what leads to it from a root; the trace names the file. aliquot-heap(1)
  * reads it, and aliquot-record(1) with --leaks puts what it tells into the
  * trace.  Callbacks that are due run first.  The snapshot is taken
- *   in alq_trace_stop, by the domain that the calling thread runs, from a copy
- *   of the process;
- *   in alq_domain_drop of the last domain, before it ends: what is no root any
- *   more holds nothing, so a program that removes its roots first calls
- *   alq_trace_stop before it does;
+ *   in alq_trace_stop, by the domain that the calling thread runs;
+ *   in alq_domain_drop of the last domain, before it ends, without a copy of
+ *   the process: what is no root any more holds nothing, so a program that
+ *   removes its roots first calls alq_trace_stop before it does;
  *   in exit, by the domain that the calling thread runs, before all handlers of
- *   atexit that were there when the first trace with holders began.  Other
- *   domains are stopped: one whose thread waits outside of a blocking section
- *   is waited for.
+ *   atexit that were there when the first trace with holders began.
+ * Other domains are stopped: one whose thread waits outside of a blocking
+ * section is waited for, in exit too.
  * There is none when the process ends otherwise, or in a forked child; when the
  * thread that ends the trace runs no domain, or is in the collector; when the
  * last domain ends as a spawned one; when the file cannot be written.  All but

@@ -30,6 +30,7 @@
 #include "glue/tracing/trace.h"
 #include "glue/tracing/trace_holders.h"
 #include "glue/tracing/tracing.h"
+#include "heap/hosted.h"
 #include "wire/side.h"
 
 /* One of the profiles; stays, as the trace does. */
@@ -125,14 +126,32 @@ holders_miss(struct trace *t, const char *why)
         alqi_glue_trace_holders_refuse(&t->tracing, why);
 }
 
-/* The trace that is under way, for as long as nothing else ends it; NULL. */
+/* Taken, unless its holder does not come back: exit may have been called in a
+ * signal handler. */
+static bool
+lock_for_a_second(struct alqi_plat_lock *lock)
+{
+    uint64_t until = alqi_plat_mono_ns_sigsafe() + UINT64_C(1000000000);
+    unsigned spins = 0;
+
+    while (!alqi_plat_lock_take_try(lock)) { /* in any order: it gives up */
+        if (alqi_plat_mono_ns_sigsafe() > until)
+            return false;
+        alqi_plat_spin(&spins);
+    }
+    alqi_base_rank_note_sigsafe(alqi_plat_lock_rank(lock));
+    return true;
+}
+
+/* The trace that is under way and is to have a snapshot; NULL. */
 static struct trace *
 holders_wanted(void)
 {
     struct trace *t;
 
     turn_look();
-    alqi_plat_lock(&turn);
+    if (!lock_for_a_second(&turn))
+        return NULL;
     t = state == UNDER_WAY && atomic_load(&latest->wants_holders) ? latest
                                                                   : NULL;
     alqi_plat_unlock(&turn);
@@ -140,16 +159,20 @@ holders_wanted(void)
 }
 
 /* exit() was called: the program's data are still there, which those that were
- * made before the trace began are not when a library's destructors run. */
+ * made before the trace began are not when a library's destructors run. A copy
+ * writes the file, for exit may have been called by a signal's handler, amid an
+ * allocation: what is not whole then ends the copy. OCaml calls such handlers
+ * between allocations, and has threads that are not to run meanwhile. */
 static void
 holders_at_exit(void)
 {
     struct trace *t = holders_wanted();
 
     if (t != NULL)
-        holders_write(t, true);
+        holders_write(t, ALQI_HOSTS_OCAML);
 }
 
+/* No thread may join the domain while a copy would write. */
 void
 alqi_glue_trace_heap_ends(void)
 {
@@ -642,23 +665,6 @@ alqi_glue_trace_look(struct alqi_glue_trace_look *out)
 
 /* ---- the end of the process --------------------------------------------- */
 
-/* Taken, unless its holder does not come back: exit may have been called in a
- * signal handler. */
-static bool
-lock_for_a_second(struct alqi_plat_lock *lock)
-{
-    uint64_t until = alqi_plat_mono_ns_sigsafe() + UINT64_C(1000000000);
-    unsigned spins = 0;
-
-    while (!alqi_plat_lock_take_try(lock)) { /* in any order: it gives up */
-        if (alqi_plat_mono_ns_sigsafe() > until)
-            return false;
-        alqi_plat_spin(&spins);
-    }
-    alqi_base_rank_note_sigsafe(alqi_plat_lock_rank(lock));
-    return true;
-}
-
 /* Closes the trace that is under way, if its locks can be had within a
  * second. */
 __attribute__((destructor)) static void
@@ -671,7 +677,7 @@ at_exit(void)
         return;
     t = state == UNDER_WAY ? latest : NULL;
     if (t != NULL)
-        holders_miss(t, "exit did not come to it");
+        holders_miss(t, "it began when the process was ending");
     if (t != NULL && lock_for_a_second(&t->tracing.lock)) {
         t->tracing.sampled = counts_sum_locked(t);
         (void)alqi_tracing_close_locked(&t->tracing);

@@ -32,6 +32,8 @@ alqi_glue_trace_holders_refuse(const struct alqi_tracing *t, const char *why)
 static const char *
 refusal(const struct alqi_tracing *t, const struct alqi_domain *d)
 {
+    if (atomic_load(&t->is_over))
+        return "the trace could not be written to its end";
     if (!t->file.is_regular)
         return "the trace is no regular file, beside which a snapshot of the "
                "heap would lie";

@@ -9,8 +9,8 @@
 #define ALQI_TRACE_HOLDERS_SUFFIX ".heap"
 
 /* Writes the snapshot by the domain that the calling thread runs, and names it
- * in the trace.  in_stop: without a copy of the process, which is about to end.
- * Where it cannot be written, that is said on stderr. */
+ * in the trace.  in_stop: without a copy of the process, as alq_heap_snapshot
+ * has it. Where it cannot be written, that is said on stderr. */
 void alqi_glue_trace_holders_write(struct alqi_tracing *tracing, bool in_stop);
 
 /* Says why there is none. */
