@@ -1,6 +1,7 @@
-/* heapgraph_file.c -- a heap snapshot of a given shape, for bench/heapgraph
+/* heapgraph_file.c -- a heap snapshot of a given shape, for bench/heapgraph and
+ * bench/heap_held
  *
- *   heapgraph_file SHAPE N OUT
+ *   heapgraph_file SHAPE N OUT [EVERY]   one of EVERY blocks is a trace's
  *
  * mixed   tables of buckets, chains of pairs, records of two pairs, a string
  *         and a number; one record in eight leads to any other
@@ -30,10 +31,25 @@ put(void *file, const uint8_t *bytes, size_t n)
     return fwrite(bytes, 1, n, file) == n;
 }
 
+/* Addresses of blocks that a trace has; so many of all blocks are none. */
+static uint64_t *traced, n_traced, every, left;
+
 static void
 block(uint64_t address, uint64_t words, unsigned tag)
 {
     alqi_dump_block(&e, address, words, tag, 0);
+    if (every > 0 && left-- == 0) {
+        traced[n_traced++] = address;
+        left = every - 1;
+    }
+}
+
+static void
+traced_write(void)
+{
+    for (uint64_t i = 0; i < n_traced; i++)
+        alqi_dump_traced(&e, traced[i], 0, i);
+    free(traced);
 }
 
 /* ---- mixed --------------------------------------------------------------- */
@@ -132,13 +148,18 @@ anywhere(uint64_t n)
 int
 main(int argc, char **argv)
 {
-    FILE *file = argc == 4 ? fopen(argv[3], "wb") : NULL;
-    uint64_t n = argc == 4 ? strtoull(argv[2], NULL, 10) : 0;
+    FILE *file = argc >= 4 ? fopen(argv[3], "wb") : NULL;
+    uint64_t n = argc >= 4 ? strtoull(argv[2], NULL, 10) : 0;
 
+    every = argc == 5 ? strtoull(argv[4], NULL, 10) : 0;
     if (file == NULL || n == 0) {
-        fprintf(stderr, "heapgraph_file mixed|pairs|random N OUT\n");
+        fprintf(stderr, "heapgraph_file mixed|pairs|random N OUT [EVERY]\n");
         return 2;
     }
+    /* tables are blocks, too */
+    traced = every > 0 ? malloc((2 * n / every + 2) * sizeof *traced) : NULL;
+    if (every > 0 && traced == NULL)
+        return 1;
     alqi_dump_begin(&e, put, file);
     alqi_dump_program(&e, 1, 1790000000000000, argv[1], strlen(argv[1]));
     if (strcmp(argv[1], "mixed") == 0)
@@ -147,5 +168,6 @@ main(int argc, char **argv)
         pairs(n);
     else
         anywhere(n);
+    traced_write();
     return alqi_dump_end(&e, 0, true) && fclose(file) == 0 ? 0 : 1;
 }

@@ -129,6 +129,8 @@ run(struct alq_domain *d, alq_value arg, void *data)
         sites_stop(profile);
     }
     profile_thread(NULL);
+    if (o->domains == 1) /* a trace, if there is one, tells who holds what */
+        (void)alq_trace_stop(NULL);
     scheme_drop(s);
     return from_bool(is_good);
 }

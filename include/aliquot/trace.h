@@ -9,7 +9,8 @@
  * With MEMTRACE=file in the environment a trace begins with the process's first
  * heap, at MEMTRACE_RATE samples a word (1e-6 when that is not set), and ends
  * with the heap or the process; "%p" in the name is the process's number.
- * MEMTRACE_FORMAT=3 gives each domain a stream of its own.  The variables are
+ * MEMTRACE_FORMAT=3 gives each domain a stream of its own, MEMTRACE_HOLDERS=1
+ * tells who holds the blocks that are left (config.holders).  The variables are
  * then taken out of the environment, so that programs it runs are not traced.
  * What goes wrong is said on stderr, and the program runs on. */
 #ifndef ALIQUOT_TRACE_H
@@ -33,6 +34,8 @@ struct alq_trace_config {
                                 opens; 3: a stream for each domain        */
     const char *context;     /* a text that the trace shows; NULL: none   */
     uint64_t seed;           /* of the sampling; 0: from the system       */
+    int holders;             /* 1: at its end, who holds the blocks, as said
+                                of alq_trace_start_with; 0: not           */
 };
 
 /* What a trace has, and what it lacks; each only grows. */
@@ -68,8 +71,28 @@ alq_trace_start(struct alq_domain *d, const char *path, double rate);
  * stderr, once; the program goes on, and what the file lacks is counted.  A
  * forked child does not write into the file.
  *
+ * With holders a snapshot of the heap is written when the trace ends, as
+ * alq_heap_snapshot does, into a file beside it: its name, and ".heap" behind
+ * that.  There each block of the trace that lives has its number, so a reader
+ * knows what leads to it from a root; the trace names the file. aliquot-heap(1)
+ * reads it, and aliquot-record(1) with --leaks puts what it tells into the
+ * trace.  Callbacks that are due run first.  The snapshot is taken
+ *   in alq_trace_stop, by the domain that the calling thread runs;
+ *   in alq_domain_drop of the last domain, before it ends, without a copy of
+ *   the process: what is no root any more holds nothing, so a program that
+ *   removes its roots first calls alq_trace_stop before it does;
+ *   in exit, by the domain that the calling thread runs, before all handlers of
+ *   atexit that were there when the first trace with holders began.
+ * Other domains are stopped: one whose thread waits outside of a blocking
+ * section is waited for, in exit too.
+ * There is none when the process ends otherwise, or in a forked child; when the
+ * thread that ends the trace runs no domain, or is in the collector; when the
+ * last domain ends as a spawned one; when the file cannot be written.  All but
+ * the first are said on stderr, and the trace is whole all the same.
+ *
  * d        The domain of the calling thread; NULL: the malloc heap, all of it,
- *          in a program that runs under libaliquot-preload.so.
+ *          in a program that runs under libaliquot-preload.so; not with
+ *          holders.
  * config   Copied.
  *
  * Errors   ALQ_EINVAL   config or its path is NULL, or a member is out of range
@@ -96,7 +119,8 @@ alq_trace_start_with(struct alq_domain *d,
  *          ALQ_EIO      the file could not be written to its end; errno says
  *                       why.  The trace has ended all the same.
  * Threads  Any; not within a callback.
- * GC       Runs callbacks that are due, as alq_profile_stop. */
+ * GC       Runs callbacks that are due, as alq_profile_stop; with holders
+ *          collects, as alq_heap_snapshot. */
 ALQ_API enum alq_status alq_trace_stop(struct alq_trace_counts *out);
 
 /* alq_trace_flush -- what has been sampled so far is in the file when it

@@ -288,6 +288,17 @@ heap_leave(struct alqi_heap *heap)
     heap_drop(heap);
 }
 
+bool
+alqi_heap_domain_is_last(const struct alqi_domain *d)
+{
+    bool is_last;
+
+    alqi_plat_lock(&lock);
+    is_last = d->heap->life.n_users == 1;
+    alqi_plat_unlock(&lock);
+    return is_last;
+}
+
 /* ---- starting ----------------------------------------------------------- */
 
 /* Whether all members are within their ranges; 0 stands for a default. */

@@ -26,6 +26,9 @@ enum alq_status alqi_heap_domain_start(const struct alq_domain_config *c,
 /* Whether the heap has a slot for one more, as far as others leave it. */
 bool alqi_heap_domain_has_slot(const struct alqi_heap *heap);
 
+/* Whether the domain is the heap's only one, and none is about to start. */
+bool alqi_heap_domain_is_last(const struct alqi_domain *d);
+
 /* Ends the domain that the calling thread runs as its only thread.  Its young
  * blocks are promoted or die; the old ones are left to other domains.  If the
  * heap is lost, also by a fork in a finaliser of this end, the domain stays as

@@ -57,6 +57,11 @@ bool alqi_heap_host_walk(struct alqi_domain *d, uint64_t words_below,
                          uintptr_t *frames, size_t max_frames,
                          size_t *n_frames);
 
+/* Around a call of the heap that comes from none of the host's own calls: what
+ * the host keeps of the domain for itself is handed over, and back. */
+void alqi_heap_host_enter(struct alqi_domain *d);
+void alqi_heap_host_leave(struct alqi_domain *d);
+
 /* Shows the slots of the stack that the continuation holds. */
 void alqi_heap_host_fiber_visit(alq_value cont,
                                 void (*visit)(void *arg, alq_value *slot),

@@ -100,6 +100,9 @@ struct alqi_preload_api {
     enum alq_status (*recorder_end)(void);
     enum alq_status (*recorder_forget)(void);
     enum alq_status (*recorder_mark)(const char *name);
+
+    /* Whether the trace of heap_trace is to tell who holds its blocks. */
+    bool (*heap_holders)(void);
 };
 
 #endif

@@ -2,6 +2,7 @@
  * other
  *
  * Keeps .inv.enter of enter.h. */
+#include "heap/hosted.h"
 #include "ocaml/enter.h"
 #include "ocaml/interrupt.h"
 #include "ocaml/tables.h"
@@ -34,4 +35,16 @@ alqi_ocaml_leave(struct alqi_domain *d)
                      __ATOMIC_RELAXED);
     __atomic_store_n(&caml_compactions_count, d->heap->compact.n,
                      __ATOMIC_RELAXED);
+}
+
+void
+alqi_heap_host_enter(struct alqi_domain *d)
+{
+    alqi_ocaml_tables_empty(d);
+}
+
+void
+alqi_heap_host_leave(struct alqi_domain *d)
+{
+    alqi_ocaml_leave(d);
 }

@@ -5,6 +5,7 @@
  * controls, those that the heap has act; the others are kept and shown. */
 #include <stdlib.h>
 
+#include "glue/tracing/trace.h"
 #include "heap/domain.h"
 #include "heap/alloc.h"
 #include "heap/major_cycle.h"
@@ -49,6 +50,7 @@ caml_init_gc(void)
 ALQI_OCAML_API void
 caml_finalise_heap(void)
 {
+    alqi_glue_trace_heap_ends();
     alqi_heap_domain_end(alqi_ocaml_enter());
 }
 

@@ -184,6 +184,12 @@ api_heap_trace(char *path, size_t capacity, double *rate,
     return alqi_preload_heap_name(path, capacity);
 }
 
+static bool
+api_heap_holders(void)
+{
+    return alqi_preload_config.has_leaks;
+}
+
 static enum alq_status
 api_live_start(double rate)
 {
@@ -232,4 +238,5 @@ ALQI_EXPORT const struct alqi_preload_api alq_preload_api = {
     .recorder_end = alq_recorder_end,
     .recorder_forget = alq_recorder_forget,
     .recorder_mark = alq_recorder_mark,
+    .heap_holders = api_heap_holders,
 };

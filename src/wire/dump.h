@@ -13,6 +13,7 @@
  *   ROOT     enum alqi_dump_root, domain's id or 0: the heap's, slot's
  *            address or 0: not known, name, block
  *   SAMPLE   block, site's number, samples, bits of the rate (samples a word)
+ *   TRACED   block, stream, object: its number in the trace that was under way
  *   RUN      address of the first block's header; then each block:
  *              wosize << 8 | tag (0: the run has ended; a block has a field),
  *              words between the end of the block before and its header
@@ -52,7 +53,8 @@ enum alqi_dump_kind {
     ALQI_DUMP_ROOT,
     ALQI_DUMP_SAMPLE,
     ALQI_DUMP_RUN,
-    ALQI_DUMP_END
+    ALQI_DUMP_END,
+    ALQI_DUMP_TRACED /* the last one */
 };
 
 enum alqi_dump_root {
@@ -120,6 +122,9 @@ void alqi_dump_root(struct alqi_dump_encoder *e, enum alqi_dump_root kind,
                     uint64_t block);
 void alqi_dump_sample(struct alqi_dump_encoder *e, uint64_t block,
                       uint64_t site, uint64_t samples, double rate);
+/* The block of a trace that is under way, by what that knows it as. */
+void alqi_dump_traced(struct alqi_dump_encoder *e, uint64_t block,
+                      uint64_t stream, uint64_t object);
 /* The block at this address (of its first field); its edges follow, before
  * anything else.  It begins a RUN where it has to. */
 void alqi_dump_block(struct alqi_dump_encoder *e, uint64_t block,

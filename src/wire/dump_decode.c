@@ -95,6 +95,7 @@ static const struct {
     [ALQI_DUMP_KIND] = {1, 1, 0},    [ALQI_DUMP_SITE] = {2, 0, 0},
     [ALQI_DUMP_ROOT] = {3, 1, 1},    [ALQI_DUMP_SAMPLE] = {4, 0, 0},
     [ALQI_DUMP_RUN] = {1, 0, 0},     [ALQI_DUMP_END] = {7, 0, 0},
+    [ALQI_DUMP_TRACED] = {3, 0, 0},
 };
 
 static bool
@@ -120,7 +121,7 @@ record_read(struct alqi_dump_decoder *d, struct alqi_dump_record *r)
 {
     uint8_t kind = *d->at;
 
-    if (kind < ALQI_DUMP_PROGRAM || kind > ALQI_DUMP_END)
+    if (kind < ALQI_DUMP_PROGRAM || kind > ALQI_DUMP_TRACED)
         return alqi_dump_refuse(d, "a record is of no known kind");
     d->at++;
     memset(r, 0, sizeof *r);

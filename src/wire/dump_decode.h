@@ -28,8 +28,8 @@ struct alqi_dump_record {
     enum alqi_dump_kind kind;
     /* PROGRAM: pid, wall us.  MODULE: start, end, bias.  KIND: number.
      * SITE: number, frames.  ROOT: kind, domain, slot, block.
-     * SAMPLE: block, site, samples, bits of the rate.  RUN: address of the
-     * first header.  END: as in dump.h. */
+     * SAMPLE: block, site, samples, bits of the rate.  TRACED: block,
+     * stream, object.  RUN: address of the first header.  END: as in dump.h. */
     uint64_t numbers[7];
     /* PROGRAM: command.  MODULE: path, build-id.  KIND, ROOT: name. */
     struct alqi_dump_text texts[2];

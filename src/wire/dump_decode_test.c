@@ -84,6 +84,7 @@ file_write(uint64_t seed)
     alqi_dump_root(&e, ALQI_DUMP_ROOT_GLOBAL, 2, 0x700, "g", 0x10008);
     blocks_write();
     alqi_dump_sample(&e, 0x10008, 9, 2, 0.25);
+    alqi_dump_traced(&e, 0x10008, 3, 12345);
     assert_true(alqi_dump_end(&e, 77, true));
 }
 
@@ -164,6 +165,9 @@ all_comes_back(bool has_edges)
     assert_int_equal(i, BLOCKS);
     assert_int_equal(r.kind, ALQI_DUMP_SAMPLE);
     assert_true(r.numbers[0] == 0x10008 && r.numbers[2] == 2);
+    next_is(&d, &r, ALQI_DUMP_TRACED);
+    assert_true(r.numbers[0] == 0x10008 && r.numbers[1] == 3 &&
+                r.numbers[2] == 12345);
     next_is(&d, &r, ALQI_DUMP_END);
     assert_true(r.numbers[0] == BLOCKS && r.numbers[5] == 77);
     assert_int_equal(alqi_dump_next(&d, &r), 0);
@@ -244,7 +248,7 @@ damage_is_named(void **unused)
     read_all(&d, 8);
     assert_string_equal(d.error, "it is not a snapshot of a managed heap");
     fails("", 0, "the file has no end: it was cut", 8);
-    fails("\x09", 1, "a record is of no known kind", 8);
+    fails("\x0a", 1, "a record is of no known kind", 8);
     fails("\x07\x01", 2, "blocks begin at no word's address", 10);
     fails("\x07\x08\x7f\x00\x00", 5, "a block has no words", 13);
     fails("\x05\x0b\0\0\0\0", 6, "a root is of no known kind", 14);

@@ -178,6 +178,16 @@ alqi_dump_sample(struct alqi_dump_encoder *e, uint64_t block, uint64_t site,
     e->n_samples++;
 }
 
+void
+alqi_dump_traced(struct alqi_dump_encoder *e, uint64_t block, uint64_t stream,
+                 uint64_t object)
+{
+    open_record(e, ALQI_DUMP_TRACED);
+    put(e, block);
+    put(e, stream);
+    put(e, object);
+}
+
 /* ---- blocks ------------------------------------------------------------- */
 
 /* Begins a RUN at the header, unless the open one reaches it. */

@@ -91,6 +91,7 @@ records_are_as_the_header_says(void **state)
     alqi_dump_site(&e, 9, frames, 2);
     alqi_dump_root(&e, ALQI_DUMP_ROOT_GLOBAL, 2, 0x700, "g", 0x1008);
     alqi_dump_sample(&e, 0x1008, 9, 2, rate);
+    alqi_dump_traced(&e, 0x1008, 3, 12345);
     assert_true(alqi_dump_end(&e, 77, true));
     assert_memory_equal(sink.bytes, "ALQHEAP1", 8);
     NUMBERS(ALQI_DUMP_PROGRAM, 12, 34, 3);
@@ -107,6 +108,7 @@ records_are_as_the_header_says(void **state)
     NUMBERS(7, ALQI_DUMP_ROOT, ALQI_DUMP_ROOT_GLOBAL, 2, 0x700);
     text("g");
     NUMBERS(0x1008, ALQI_DUMP_SAMPLE, 0x1008, 9, 2, bits);
+    NUMBERS(ALQI_DUMP_TRACED, 0x1008, 3, 12345);
     NUMBERS(ALQI_DUMP_END, 0, 0, 0, 1, 1, 77, 1);
     assert_ptr_equal(at, sink.bytes + sink.n);
 }

@@ -33,6 +33,7 @@
  *   mark     name=           (a phase begins at the record's time: marks.md)
  *   reach    at=  |  class= holder= from= ids=  (what leads to blocks: reach.h)
  *   holder   id= in= most= name=     (a step of ways to blocks: wire/reach.h)
+ *   snapshot file=     (of the heap, beside the trace: who holds its blocks)
  *   process  index= pid= parent= start_us= host= program=    (of a trace made
  *            of several; its thread, cmdline and end lines have process=index)
  *   gone     process=                      (it ended: what it held went too)

@@ -117,6 +117,14 @@ sample_read(struct shot *shot, const struct alqi_dump_record *r)
 }
 
 static void
+traced_read(struct shot *shot, const struct alqi_dump_record *r)
+{
+    shot->traced = row_add(shot->traced, shot->n_traced, sizeof *shot->traced);
+    shot->traced[shot->n_traced++] =
+        (struct shot_traced){r->numbers[0], r->numbers[1], r->numbers[2]};
+}
+
+static void
 end_read(struct shot *shot, const struct alqi_dump_record *r)
 {
     uint64_t n_words = 0;
@@ -159,6 +167,9 @@ record_read(struct shot *shot, struct alqi_dump_decoder *in,
         break;
     case ALQI_DUMP_SAMPLE:
         sample_read(shot, r);
+        break;
+    case ALQI_DUMP_TRACED:
+        traced_read(shot, r);
         break;
     case ALQI_DUMP_RUN:
         while (alqi_dump_next_block(in, &block))
@@ -220,6 +231,7 @@ shot_drop(struct shot *shot)
     free(shot->edges);
     free(shot->roots);
     free(shot->samples);
+    free(shot->traced);
     free(shot->sites);
     free(shot->bytes);
     free(shot);

@@ -32,6 +32,10 @@ struct shot_sample {
     double rate;
 };
 
+struct shot_traced {
+    uint64_t block, stream, object;
+};
+
 /* Its innermost frame. */
 struct shot_site {
     uint64_t number, n_frames, address;
@@ -49,6 +53,8 @@ struct shot {
     size_t n_roots;
     struct shot_sample *samples;
     size_t n_samples;
+    struct shot_traced *traced;
+    size_t n_traced;
     struct shot_site *sites;
     size_t n_sites;
     size_t n_modules, n_programs;

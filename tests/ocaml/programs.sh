@@ -193,6 +193,23 @@ snapshot_of bytecode
 contains "held: bytecode" "$(cat held.txt)" "stacks of domain 1"
 contains "held: bytecode" "$(cat held.txt)" "caml_global_data (held.bytecode)"
 
+# At its end, of a program that is recorded: `go` is there.
+for program in native bytecode; do
+    "$build/bin/aliquot" record -q --exact --leaks=leaks.json -o "held.$program.ctf" \
+        "./held.$program" >held.txt 2>&1
+    equal "recorded: $program" $? 0
+    contains "recorded: $program" "$(cat held.txt)" "5000 20000 12"
+    "$build/bin/aliquot" check "held.$program.heap.ctf" >held.txt 2>&1
+    equal "recorded: $program: sound" $? 0
+    COLUMNS=120 "$build/bin/aliquot" report --leaks --top=0 --tree=none \
+        "held.$program.heap.ctf" >"held.$program.txt"
+    contains "recorded: $program" "$(cat "held.$program.txt")" "held      roots lead to them"
+done
+for wanted in "value 2 → block of tag 0 ×" "value 3 → block of tag 0 ×20001" \
+    "value 4 → block of tag 0 ×12"; do
+    contains "recorded: held" "$(cat held.native.txt)" "module Held, $wanted"
+done
+
 # With OCaml's own runtime it is there, and says so.
 built limits.theirs ocamlopt "${native[@]}"
 for program in ./limits.theirs ./limits.byte; do

@@ -67,6 +67,32 @@ if grep -q 'unknown' out; then
     exit 1
 fi
 
+# Who holds what is left: variables by their names, and the kinds between.
+cat >held.scm <<'END'
+(define index (make-vector 50 '()))
+(define (index! n)
+  (let ((i (modulo n 50)))
+    (vector-set! index i (cons (make-string 20 #\a) (vector-ref index i)))))
+(define (fill n) (if (> n 0) (begin (index! n) (fill (- n 1)))))
+(define history (let loop ((n 300) (l '())) (if (= n 0) l (loop (- n 1) (cons n l)))))
+(fill 500)
+END
+MEMTRACE=h.ctf MEMTRACE_RATE=1 MEMTRACE_HOLDERS=1 "$scheme" held.scm
+"$aliquot" check h.ctf >out
+has 'no findings' out
+"$aliquot" heap --no-pager h.ctf.heap >out
+has 'global index$' out
+has 'global history$' out
+if [ "$small" = 0 ]; then # the preload goes with no sanitizer
+    "$aliquot" record -q --exact --leaks=leaks.json -o r.ctf "$scheme" held.scm
+    [ "$(ls r.*)" = $'r.ctf\nr.heap.ctf' ] || { ls; exit 1; }
+    COLUMNS=100 "$aliquot" report --leaks --top=0 r.heap.ctf >out
+    # 450 pairs and 500 strings behind others; 50 pairs in the vector
+    has ' 950  global index → vector → pair ×10$' out
+    has ' 50  global index → vector$' out
+    has ' 299  global history → pair ×299$' out
+fi
+
 # The demo: the index is what survives.
 if [ "$small" = 0 ]; then
     MEMTRACE=d.ctf MEMTRACE_RATE=1e-3 "$scheme" -d 2 "$here/../../devtools/demo.scm" >said

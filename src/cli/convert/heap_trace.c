@@ -19,6 +19,7 @@
 #include "base/base.h"
 #include "cli/convert/codes.h"
 #include "cli/convert/heap_trace.h"
+#include "cli/convert/reach.h"
 #include "wire/code.h"
 #include "wire/side.h"
 #include "wire/side_write.h"
@@ -26,6 +27,9 @@
 /* Bounds: a side record's text, the bits of an address (as in codes.c), and
  * rate numbers that a trace may use. */
 enum { RATES_MOST = 65535 };
+
+/* Numbers of texts of ours: the process's own are counted from 0. */
+#define OWN_TEXTS (ALQI_SIDE_NUMBER_MASK / 2)
 
 struct alqi_cli_heap_rewriting {
     /* the old trace; owned; also answers for its own names */
@@ -47,6 +51,11 @@ struct alqi_cli_heap_rewriting {
     bool has_end;
     /* a trace of malloc, where lengths are bytes, not words */
     bool is_bytes;
+    /* of blocks that live at the end; NULL: not known, or written already */
+    const struct alqi_cli_reaches *reaches;
+    /* what they tell, by id; UNTOLD once the block died; owned */
+    struct alqi_cli_told *told;
+    size_t n_told;
     /* the caller's counts */
     struct alqi_cli_heap_result *result;
 };
@@ -187,31 +196,113 @@ rate_switch(struct alqi_cli_heap_rewriting *w, uint64_t code)
         w->lambda = w->rates[i];
 }
 
-/* Takes what concerns this file from a side record, then copies the record. */
+/* ---- who holds what is left ---------------------------------------------- */
+
+static int
+told_compare(const void *left, const void *right)
+{
+    const struct alqi_cli_told *a = left, *b = right;
+
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* The trace has one stream, so an object's number is its id. */
+static enum alq_status
+told_make(struct alqi_cli_heap_rewriting *w, const struct alqi_cli_reaches *r)
+{
+    w->told = malloc((r->n + 1) * sizeof *w->told);
+    if (w->told == NULL)
+        return ALQ_ENOMEM;
+    for (size_t i = 0; i < r->n; i++)
+        w->told[i] = (struct alqi_cli_told){.id = r->at[i].number,
+                                            .holder = r->at[i].holder,
+                                            .reach = r->at[i].reach};
+    w->n_told = r->n;
+    if (r->n > 0)
+        qsort(w->told, r->n, sizeof *w->told, told_compare);
+    w->reaches = r;
+    return ALQ_OK;
+}
+
+/* It died behind the look (wire/reach.h, .inv.told). */
+static void
+told_forget(struct alqi_cli_heap_rewriting *w, uint64_t id)
+{
+    const struct alqi_cli_told key = {.id = id};
+    struct alqi_cli_told *told =
+        w->n_told == 0
+            ? NULL
+            : bsearch(&key, w->told, w->n_told, sizeof key, told_compare);
+
+    if (told != NULL)
+        told->reach = ALQI_VIEW_UNTOLD;
+}
+
+/* Before the end record, once. */
+static enum alq_status
+told_write(struct alqi_cli_heap_rewriting *w)
+{
+    const struct alqi_cli_reaches *r = w->reaches;
+    uint64_t number = OWN_TEXTS;
+    const struct alqi_side_writer side = {w->writer, &number, w->last_us};
+    size_t n = 0;
+
+    if (r == NULL)
+        return ALQ_OK;
+    w->reaches = NULL;
+    for (size_t i = 0; i < w->n_told; i++)
+        if (w->told[i].reach != ALQI_VIEW_UNTOLD)
+            w->told[n++] = w->told[i];
+    w->n_told = 0;
+    return alqi_cli_told_write(r, w->told, n, &side);
+}
+
+/* ---- side records ------------------------------------------------------- */
+
+static enum alq_status
+end_take(struct alqi_cli_heap_rewriting *w, const char *line)
+{
+    char value[32];
+
+    w->has_end = true;
+    if (alqi_side_get(line, "dropped_space", value, sizeof value))
+        w->result->n_dropped = strtoull(value, NULL, 10);
+    return told_write(w);
+}
+
+/* Takes what concerns this file from a line.  *stays: it is to be copied; a
+ * snapshot that lay beside the old trace does not lie beside the new one. */
+static enum alq_status
+line_take(struct alqi_cli_heap_rewriting *w, const char *line, bool *stays)
+{
+    char word[16];
+
+    *stays = true;
+    if (!alqi_side_get(line, NULL, word, sizeof word))
+        return ALQ_OK;
+    *stays = strcmp(word, "snapshot") != 0;
+    if (strcmp(word, "module") == 0)
+        return module_take(w, line);
+    if (strcmp(word, "rate") == 0)
+        return rate_take(w, line);
+    if (strcmp(word, "end") == 0)
+        return end_take(w, line);
+    return ALQ_OK;
+}
+
 static enum alq_status
 side_take(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
 {
     const struct alqi_ctf_location *l = &e->location;
     enum alq_status status = ALQ_OK;
-    char word[16], value[32];
+    bool stays = true;
 
-    if (l->n_entries > 0 &&
-        alqi_side_get(l->entries[0].function, NULL, word, sizeof word)) {
-        const char *line = l->entries[0].function;
-
-        if (strcmp(word, "module") == 0)
-            status = module_take(w, line);
-        if (strcmp(word, "rate") == 0)
-            status = rate_take(w, line);
-        if (strcmp(word, "end") == 0) {
-            w->has_end = true;
-            if (alqi_side_get(line, "dropped_space", value, sizeof value))
-                w->result->n_dropped = strtoull(value, NULL, 10);
-        }
-    }
+    if (l->n_entries > 0)
+        status = line_take(w, l->entries[0].function, &stays);
     rate_switch(w, l->code);
-    return status == ALQ_OK ? alqi_ctf_write_side(w->writer, e->time_us, l)
-                            : status;
+    return status == ALQ_OK && stays
+               ? alqi_ctf_write_side(w->writer, e->time_us, l)
+               : status;
 }
 
 /* Writes an end record for a process that wrote none. Its number is the last
@@ -298,6 +389,7 @@ event_take(struct alqi_cli_heap_rewriting *w, const struct alqi_ctf_event *e)
         w->result->n_promotes++;
         return alqi_ctf_write_promote(w->writer, e->time_us, e->id);
     case ALQI_CTF_COLLECT:
+        told_forget(w, e->id);
         return alqi_ctf_write_collect(w->writer, e->time_us, e->id);
     }
     return ALQ_EFORMAT;
@@ -386,7 +478,9 @@ alqi_cli_heap_rewriting_damage(const struct alqi_cli_heap_rewriting *w)
 static enum alq_status
 rewriting_end(struct alqi_cli_heap_rewriting *w, const char *ended)
 {
-    return w->has_end ? ALQ_OK : end_write(w, ended);
+    enum alq_status status = told_write(w);
+
+    return status == ALQ_OK && !w->has_end ? end_write(w, ended) : status;
 }
 
 enum alq_status
@@ -401,6 +495,7 @@ alqi_cli_heap_rewriting_close(struct alqi_cli_heap_rewriting *w)
     alqi_ctf_reader_drop(w->reader);
     alqi_cli_codes_drop(w->codes);
     free(w->rates);
+    free(w->told);
     free(w);
     return status;
 }
@@ -409,6 +504,7 @@ alqi_cli_heap_rewriting_close(struct alqi_cli_heap_rewriting *w)
 
 enum alq_status
 alqi_cli_heap_trace_write(const char *path, const char *ended,
+                          const struct alqi_cli_reaches *reaches,
                           struct alqi_symbol_table *symbols,
                           alqi_ctf_packet_fn *packet, void *packet_arg,
                           struct alqi_cli_heap_result *result)
@@ -423,6 +519,8 @@ alqi_cli_heap_trace_write(const char *path, const char *ended,
         return ALQ_EIO;
     status = alqi_cli_heap_rewriting_open(read_bytes, in, symbols, packet,
                                           packet_arg, result, &w);
+    if (status == ALQ_OK && reaches != NULL)
+        status = told_make(w, reaches);
     if (status == ALQ_OK)
         status = alqi_cli_heap_rewriting_step(w, UINT64_MAX, &is_more);
     if (status == ALQ_OK)

@@ -42,12 +42,13 @@ bool alqi_cli_heap_trace_head(const char *path, struct alqi_cli_heap_head *head,
 /* Whether the process that writes it is there still. */
 bool alqi_cli_heap_trace_is_live(const char *path);
 
-/* Writes it anew.  ended: "exit" or "killed", should it not say so itself. */
-enum alq_status alqi_cli_heap_trace_write(const char *path, const char *ended,
-                                          struct alqi_symbol_table *symbols,
-                                          alqi_ctf_packet_fn *packet,
-                                          void *packet_arg,
-                                          struct alqi_cli_heap_result *result);
+/* Writes it anew.  ended: "exit" or "killed", should it not say so itself.
+ * reaches: of its blocks, at its end, by heap_held.h; NULL: not known. */
+struct alqi_cli_reaches;
+enum alq_status alqi_cli_heap_trace_write(
+    const char *path, const char *ended, const struct alqi_cli_reaches *reaches,
+    struct alqi_symbol_table *symbols, alqi_ctf_packet_fn *packet,
+    void *packet_arg, struct alqi_cli_heap_result *result);
 
 /* The same in steps, of a trace of format 2 that may go on: _read comes to the
  * end of its input where there is no whole packet yet.

@@ -90,6 +90,27 @@ alqi_cli_heap_graph_grow(struct alqi_cli_heap_graph *g)
     return true;
 }
 
+/* ---- search in breadth --------------------------------------------------- */
+
+uint32_t
+alqi_cli_heap_graph_breadth(const struct alqi_cli_heap_graph *g, uint32_t *by,
+                            uint32_t *queue, uint32_t n_done, uint32_t n_queued)
+{
+    for (; n_done < n_queued; n_done++) {
+        uint32_t node = queue[n_done], edge = g->first[node], to;
+
+        for (bool is_last = edge == NOTHING; !is_last; edge++) {
+            is_last = (g->edges[edge] & LAST) != 0;
+            to = g->edges[edge] & ~LAST;
+            if (by[to] == NOTHING) {
+                by[to] = node;
+                queue[n_queued++] = to;
+            }
+        }
+    }
+    return n_queued;
+}
+
 /* ---- search in depth ----------------------------------------------------- */
 
 static void

@@ -81,6 +81,15 @@ alqi_cli_heap_graph_close(struct alqi_cli_heap_graph *graph, uint32_t node,
     graph->first[node] = since;
 }
 
+/* A search in breadth, of a graph that has its edges still: goes on from
+ * queue[n_done] on and adds, up to [n_nodes], what is met for the first time;
+ * returns how many are in the queue. by[node] is who leads to it, of a node
+ * that began itself; NOTHING: it was not met. So what begins first comes first,
+ * and each way is the shortest from there. */
+uint32_t alqi_cli_heap_graph_breadth(const struct alqi_cli_heap_graph *graph,
+                                     uint32_t *by, uint32_t *queue,
+                                     uint32_t n_done, uint32_t n_queued);
+
 /* Takes the edges, leaves the results; false: no memory. */
 bool alqi_cli_heap_graph_dominate(struct alqi_cli_heap_graph *graph);
 

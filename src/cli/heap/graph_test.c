@@ -1,4 +1,5 @@
-/* graph_test.c -- dominators of random graphs against their definition
+/* graph_test.c -- ways and dominators of random graphs against their
+ * definition
  *
  * v dominates w: without v no way leads from the roots to w.  That is asked for
  * each v by a search that leaves v out. */
@@ -120,6 +121,52 @@ dominators_are_right(const struct random_graph *r)
     }
 }
 
+/* ---- ways ---------------------------------------------------------------- */
+
+/* Steps from the nearest holder to each node; NONE: no way leads there. */
+static void
+distances(const struct random_graph *r, int *out)
+{
+    for (unsigned i = 0; i < r->n_nodes; i++)
+        out[i] = i < r->n_blocks ? NONE : 0;
+    for (unsigned steps = 0; steps < r->n_nodes; steps++)
+        for (unsigned from = 0; from < r->n_nodes; from++)
+            for (unsigned to = 0; to < r->n_blocks; to++)
+                if (out[from] == (int)steps && r->leads[from][to] &&
+                    out[to] == NONE)
+                    out[to] = (int)steps + 1;
+}
+
+/* From all holders at once, or, in parts, from one after the other: then what
+ * the first one leads to is its own, however near it is to the others. */
+static void
+ways_are_shortest(const struct random_graph *r, bool in_parts)
+{
+    uint32_t by[NODES], queue[NODES], n = 0;
+    int shortest[NODES], length[NODES];
+
+    memset(by, 0xFF, sizeof by);
+    for (unsigned i = r->n_blocks; i < r->n_nodes; i++) {
+        by[i] = queue[n++] = i;
+        if (in_parts)
+            n = alqi_cli_heap_graph_breadth(&r->graph, by, queue, n - 1, n);
+    }
+    if (!in_parts)
+        n = alqi_cli_heap_graph_breadth(&r->graph, by, queue, 0, n);
+    distances(r, shortest);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t node = queue[i];
+
+        length[node] = by[node] == node ? 0 : length[by[node]] + 1;
+        assert_true(by[node] == node || r->leads[by[node]][node]);
+        assert_true(in_parts || length[node] == shortest[node]);
+    }
+    for (unsigned i = 0; i < r->n_nodes; i++)
+        assert_int_equal(by[i] != ALQI_CLI_HEAP_NOTHING, shortest[i] != NONE);
+}
+
+/* ---- dominators ---------------------------------------------------------- */
+
 /* The nearest common dominator of two nodes, by their chains. */
 static uint32_t
 both_naive(const struct alqi_cli_heap_graph *g, uint32_t a, uint32_t b)
@@ -153,6 +200,8 @@ random_graphs(void **unused)
 
         make(&r);
         search(&r);
+        ways_are_shortest(&r, false);
+        ways_are_shortest(&r, true);
         assert_true(alqi_cli_heap_graph_dominate(&r.graph));
         dominators_are_right(&r);
         common_ones_are_right(&r);

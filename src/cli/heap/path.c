@@ -149,19 +149,9 @@ search(struct ways *w)
     memset(w->by, 0xFF, g->n_nodes * sizeof *w->by);
     for (uint32_t i = g->n_blocks; i < g->n_nodes; i++)
         w->by[i] = w->queue[n++] = i;
-    for (uint32_t at = 0; at < n; at++) {
-        uint32_t node = w->queue[at], edge = g->first[node], to;
-
-        node_meet(w, node);
-        for (bool is_last = edge == NOTHING; !is_last; edge++) {
-            is_last = (g->edges[edge] & ALQI_CLI_HEAP_LAST) != 0;
-            to = g->edges[edge] & ~ALQI_CLI_HEAP_LAST;
-            if (w->by[to] == NOTHING) {
-                w->by[to] = node;
-                w->queue[n++] = to;
-            }
-        }
-    }
+    n = alqi_cli_heap_graph_breadth(g, w->by, w->queue, 0, n);
+    for (uint32_t i = 0; i < n; i++)
+        node_meet(w, w->queue[i]);
 }
 
 static void

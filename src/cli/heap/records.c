@@ -244,6 +244,18 @@ sample_take(struct alqi_cli_heap_snapshot *s, const struct alqi_dump_record *r)
     s->samples[s->n_samples++] = sample;
 }
 
+static void
+traced_take(struct alqi_cli_heap_snapshot *s, const struct alqi_dump_record *r)
+{
+    const uint64_t most = ((uint64_t)1 << 56) - 1;
+
+    s->traced = alqi_cli_grow(s->traced, s->n_traced, sizeof *s->traced);
+    s->traced[s->n_traced++] =
+        (struct alqi_cli_heap_traced){.block = r->numbers[0],
+                                      .stream = r->numbers[1] & 0xFF,
+                                      .object = r->numbers[2] & most};
+}
+
 /* ---- all ----------------------------------------------------------------- */
 
 void
@@ -270,6 +282,9 @@ alqi_cli_heap_record_take(struct alqi_cli_heap_snapshot *s,
         break;
     case ALQI_DUMP_SAMPLE:
         sample_take(s, r);
+        break;
+    case ALQI_DUMP_TRACED:
+        traced_take(s, r);
         break;
     case ALQI_DUMP_RUN:
         break;
@@ -320,6 +335,7 @@ alqi_cli_heap_records_free(struct alqi_cli_heap_snapshot *s)
     free(s->roots);
     free(s->sites);
     free(s->samples);
+    free(s->traced);
 }
 
 /* ---- names --------------------------------------------------------------- */

@@ -56,6 +56,12 @@ struct alqi_cli_heap_sample {
     uint32_t site; /* of sites; NOTHING: the file has it not */
 };
 
+/* A block of a trace, as that knows it (wire/dump.h). */
+struct alqi_cli_heap_traced {
+    uint64_t block; /* address */
+    uint64_t stream : 8, object : 56;
+};
+
 struct alqi_cli_heap_site {
     uint64_t number;
     struct alqi_dump_record record; /* texts lie in the file */
@@ -96,6 +102,8 @@ struct alqi_cli_heap_snapshot {
     struct alqi_base_map sites_by_number;
     struct alqi_cli_heap_sample *samples; /* by block, once opened */
     uint32_t n_samples;
+    struct alqi_cli_heap_traced *traced; /* in the order of the file */
+    uint32_t n_traced;
 
     bool is_flat;
 

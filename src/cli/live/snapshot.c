@@ -263,7 +263,7 @@ heap_write(const void *arg, FILE *file, struct alqi_cli_convert_result *result)
     if (symbols != NULL)
         status = alqi_cli_heap_trace_write(
             path, alqi_cli_heap_trace_is_live(path) ? "running" : "killed",
-            symbols, alqi_cli_trace_put, &out, &heap);
+            NULL, symbols, alqi_cli_trace_put, &out, &heap);
     alqi_symbol_table_drop(symbols);
     *result = (struct alqi_cli_convert_result){
         .n_allocs = heap.n_allocs,

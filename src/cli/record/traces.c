@@ -27,6 +27,7 @@
 #include "base/file_name.h"
 #include "cli/tool/cli.h"
 #include "cli/convert/convert.h"
+#include "cli/convert/heap_held.h"
 #include "cli/convert/heap_trace.h"
 #include "cli/tool/output.h"
 #include "cli/tool/pack.h"
@@ -449,6 +450,37 @@ say_heap(const struct alqi_cli_record_run *r,
                      alqi_cli_text_bytes(result->allocated_bytes).text, path);
 }
 
+/* The snapshot beside a heap's trace. */
+struct beside {
+    char path[PATH_MAX + 320];
+};
+
+static struct beside
+beside_of(const char *trace)
+{
+    struct beside b;
+
+    snprintf(b.path, sizeof b.path, "%s" ALQI_CLI_HEAP_HELD_SUFFIX, trace);
+    return b;
+}
+
+/* Who holds the blocks of the heap, if its trace has a snapshot beside it.
+ * False: it has none, or none that is whole: said. */
+static bool
+heap_held(const char *path, struct alqi_cli_reaches *reaches)
+{
+    bool is_known;
+
+    *reaches = (struct alqi_cli_reaches){0};
+    if (access(path, F_OK) != 0)
+        return false;
+    is_known = alqi_cli_heap_held(path, reaches);
+    if (!is_known)
+        alqi_cli_say("record: who holds the blocks of the heap is left out of "
+                     "its trace: the snapshot is not whole");
+    return is_known;
+}
+
 /* Copies a heap's trace with names from debug information. True: the old one
  * may go. */
 static bool
@@ -462,15 +494,20 @@ heap_write(struct alqi_cli_record_run *r, const char *from,
                           is_main && !r->has_main_heap};
     struct alqi_cli_heap_result result;
     struct alqi_cli_trace_out out = {0};
+    struct alqi_cli_reaches reaches;
     enum alq_status status;
     char path[PATH_MAX];
+    bool is_held;
 
     out.file = trace_create(r, &image, path, sizeof path);
     if (out.file == NULL)
         return false;
     r->has_main_heap = r->has_main_heap || image.is_main;
-    status = alqi_cli_heap_trace_write(from, ended, r->symbols,
-                                       alqi_cli_trace_put, &out, &result);
+    is_held = heap_held(beside_of(from).path, &reaches);
+    status = alqi_cli_heap_trace_write(from, ended, is_held ? &reaches : NULL,
+                                       r->symbols, alqi_cli_trace_put, &out,
+                                       &result);
+    alqi_cli_reaches_free(&reaches);
     if (!trace_finish(r, &out, status, path, true))
         return false;
     say_heap(r, h, &result, path);
@@ -561,7 +598,11 @@ recording_visit(struct alqi_cli_record_run *r, const char *path)
 static void
 heap_visit(struct alqi_cli_record_run *r, const char *path)
 {
-    went_or_left(r, path, r->symbols != NULL && heap_convert(r, path));
+    bool is_converted = r->symbols != NULL && heap_convert(r, path);
+
+    if (is_converted)
+        unlink(beside_of(path).path);
+    went_or_left(r, path, is_converted);
 }
 
 /* Finds the last image of the program's process: the one that began last. Under

@@ -34,6 +34,13 @@ static const char *const meanings[ALQI_VIEW_REACHES] = {
     [ALQI_VIEW_UNTOLD] = "they were not looked at",
 };
 
+/* The same of a managed heap, which knows its pointers. */
+static const char *const heap_meanings[ALQI_VIEW_REACHES] = {
+    [ALQI_VIEW_LOST] = "no root leads to them: garbage",
+    [ALQI_VIEW_HELD] = "roots lead to them",
+    [ALQI_VIEW_UNTOLD] = "they were not looked at",
+};
+
 static const char *const titles[ALQI_VIEW_REACHES] = {
     [ALQI_VIEW_LOST] = "LOST",
     [ALQI_VIEW_INDIRECT] = "INDIRECT",
@@ -207,25 +214,30 @@ alqi_cli_report_reach(struct alqi_cli_report *r)
 {
     const struct alqi_cli_estimator *e = &r->analysis.estimator;
     const struct alqi_cli_term *term = &r->term;
+    bool is_malloc = alqi_cli_is_of_malloc(r->analysis.info->context);
+    const char *const *means = is_malloc ? meanings : heap_meanings;
 
     if (r->leaks.reach == NULL)
         return;
     fprintf(term->out, "%sNEVER FREED%s by what led to it %s\n",
             alqi_cli_style(term, ALQI_CLI_BOLD),
             alqi_cli_style(term, ALQI_CLI_PLAIN),
-            r->analysis.is_reach_early
+            !is_malloc ? "when the trace ended"
+            : r->analysis.is_reach_early
                 ? "when exit handlers had run; libraries may free more"
                 : "at the end");
     reach_head(r, "");
     for (int i = 0; i < ALQI_VIEW_REACHES; i++) {
         const struct alqi_cli_sum *sum = &r->leaks.by_reach[shown[i]];
 
-        if (shown[i] == ALQI_VIEW_UNTOLD && sum->n_blocks == 0)
+        if (sum->n_blocks == 0 &&
+            (shown[i] == ALQI_VIEW_UNTOLD || means[shown[i]] == NULL))
             continue;
         reach_figures(r, sum);
         fprintf(term->out, "%s%-8s%s  %s", alqi_cli_style(term, ALQI_CLI_BOLD),
                 alqi_view_reach_name(shown[i]),
-                alqi_cli_style(term, ALQI_CLI_PLAIN), meanings[shown[i]]);
+                alqi_cli_style(term, ALQI_CLI_PLAIN),
+                means[shown[i]] != NULL ? means[shown[i]] : meanings[shown[i]]);
         if (sum->n_blocks == 0 && alqi_cli_is_sampled(e))
             fprintf(
                 term->out, "; at most %s",

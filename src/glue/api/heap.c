@@ -67,6 +67,8 @@ alq_domain_drop(struct alq_domain *d)
         alqi_heap_domain(d)->weak_phase.n_calls > 0 ||
         alqi_heap_domain(d)->threads.all->next != NULL)
         return ALQ_EBUSY;
+    if (alqi_heap_domain_is_last(alqi_heap_domain(d)))
+        alqi_glue_trace_heap_ends();
     alqi_heap_domain_end(alqi_heap_domain(d));
     return ALQ_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "glue/join/profiler.h"
 #include "glue/tracing/snapshot_sites.h"
+#include "glue/tracing/tracing.h"
 
 enum { FRAMES_MAX = 512, ROW_BITS = 20 };
 
@@ -54,12 +55,31 @@ site_find(struct alqi_glue_snapshot_sites *s,
 }
 
 static void
+traced_add(struct alqi_glue_snapshot_sites *s, const void *block,
+           const struct alqi_tracing_object *object)
+{
+    if (!reserve((void **)&s->traced, s->n_traced, &s->traced_size,
+                 sizeof *s->traced)) {
+        s->is_short = true;
+        return;
+    }
+    s->traced[s->n_traced++] = (struct alqi_glue_snapshot_traced){
+        (uintptr_t)block, object->stream & 0xFF,
+        object->id & (((uint64_t)1 << 56) - 1)};
+}
+
+static void
 seen_add(void *arg, const struct alqi_memprof_seen *seen)
 {
     struct alqi_glue_snapshot_sites *s = arg;
+    struct alqi_tracing_object object;
     struct alqi_pprof_stack stack;
     uint64_t site;
 
+    if (alqi_tracing_knows(seen->tracker, seen->data, &object)) {
+        traced_add(s, seen->block, &object);
+        return;
+    }
     if (!alqi_pprof_stack_of(seen->tracker, seen->data, &stack))
         return;
     if (!site_find(s, &stack, &site) ||
@@ -140,6 +160,9 @@ alqi_glue_snapshot_sites_write(void *arg, struct alqi_dump_encoder *e)
     for (size_t i = 0; i < s->n_samples; i++)
         alqi_dump_sample(e, s->samples[i].block, s->samples[i].site,
                          s->samples[i].n_samples, s->samples[i].rate);
+    for (size_t i = 0; i < s->n_traced; i++)
+        alqi_dump_traced(e, s->traced[i].block, s->traced[i].stream,
+                         s->traced[i].object);
 }
 
 void
@@ -147,5 +170,6 @@ alqi_glue_snapshot_sites_drop(struct alqi_glue_snapshot_sites *s)
 {
     free(s->sites);
     free(s->samples);
+    free(s->traced);
     alqi_base_map_clear(&s->number_of);
 }

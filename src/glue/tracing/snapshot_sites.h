@@ -2,7 +2,8 @@
  * program made them
  *
  * Of what alq_pprof counts: it keeps the stacks of blocks.  A trace writes them
- * into its file and keeps none. */
+ * into its file and keeps none: of its blocks the snapshot has their numbers
+ * there. */
 #ifndef ALQI_GLUE_TRACING_SNAPSHOT_SITES_H
 #define ALQI_GLUE_TRACING_SNAPSHOT_SITES_H
 
@@ -17,12 +18,19 @@ struct alqi_glue_snapshot_sample {
     double rate;
 };
 
+struct alqi_glue_snapshot_traced {
+    uintptr_t block;
+    uint64_t stream : 8, object : 56; /* alqi_tracing_object */
+};
+
 /* All zeros: none yet.  malloc's. */
 struct alqi_glue_snapshot_sites {
     struct alqi_pprof_stack *sites; /* by number */
     size_t n_sites, sites_size;
     struct alqi_glue_snapshot_sample *samples;
     size_t n_samples, samples_size;
+    struct alqi_glue_snapshot_traced *traced;
+    size_t n_traced, traced_size;
     struct alqi_base_map number_of; /* pprof and row -> number + 1 */
     bool is_short;                  /* of memory */
 };

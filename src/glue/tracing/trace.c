@@ -7,6 +7,8 @@
  * .inv.switch Profiles are changed by one thread at a time, outside `turn`.
  *             While it does, they are its: a trace that ends meanwhile leaves
  *             them to it.
+ * .inv.one_look  A trace that is to have a snapshot has one: who takes
+ *             wants_holders back writes it, or says why there is none.
  * .inv.gone   A profile that is counted under the trace's lock is there: it is
  *             taken out of its place under it, and dropped after that.
  *
@@ -26,7 +28,9 @@
 #include "base/pattern.h"
 #include "glue/join/preload.h"
 #include "glue/tracing/trace.h"
+#include "glue/tracing/trace_holders.h"
 #include "glue/tracing/tracing.h"
+#include "heap/hosted.h"
 #include "wire/side.h"
 
 /* One of the profiles; stays, as the trace does. */
@@ -46,6 +50,8 @@ struct trace {
     size_t callstack_frames;             /* of its profiles */
     /* its profile samples; written within .inv.switch, read by anybody */
     atomic_bool is_sampling;
+    /* .inv.one_look: a snapshot is to be taken at its end */
+    atomic_bool wants_holders;
     bool is_switching;   /* .inv.switch */
     atomic_bool is_wide; /* domains may join */
     struct trace *older; /* those before it, over */
@@ -66,7 +72,8 @@ static bool
 is_config(const struct alq_trace_config *c)
 {
     return c != NULL && c->path != NULL && c->rate > 0 && c->rate <= 1 &&
-           (c->format == 0 || c->format == 2 || c->format == 3);
+           (c->format == 0 || c->format == 2 || c->format == 3) &&
+           (c->holders == 0 || c->holders == 1);
 }
 
 /* A forked child has no trace; the lock may be a thread's that it has not. */
@@ -99,6 +106,92 @@ turn_take(enum state from, enum state to)
         state = to;
     alqi_plat_unlock(&turn);
     return is_mine;
+}
+
+/* ---- who holds what is left ---------------------------------------------- */
+
+/* .inv.one_look */
+static void
+holders_write(struct trace *t, bool in_stop)
+{
+    if (atomic_exchange(&t->wants_holders, false))
+        alqi_glue_trace_holders_write(&t->tracing, in_stop);
+}
+
+/* .inv.one_look, where nobody can look any more. */
+static void
+holders_miss(struct trace *t, const char *why)
+{
+    if (atomic_exchange(&t->wants_holders, false))
+        alqi_glue_trace_holders_refuse(&t->tracing, why);
+}
+
+/* Taken, unless its holder does not come back: exit may have been called in a
+ * signal handler. */
+static bool
+lock_for_a_second(struct alqi_plat_lock *lock)
+{
+    uint64_t until = alqi_plat_mono_ns_sigsafe() + UINT64_C(1000000000);
+    unsigned spins = 0;
+
+    while (!alqi_plat_lock_take_try(lock)) { /* in any order: it gives up */
+        if (alqi_plat_mono_ns_sigsafe() > until)
+            return false;
+        alqi_plat_spin(&spins);
+    }
+    alqi_base_rank_note_sigsafe(alqi_plat_lock_rank(lock));
+    return true;
+}
+
+/* The trace that is under way and is to have a snapshot; NULL. */
+static struct trace *
+holders_wanted(void)
+{
+    struct trace *t;
+
+    turn_look();
+    if (!lock_for_a_second(&turn))
+        return NULL;
+    t = state == UNDER_WAY && atomic_load(&latest->wants_holders) ? latest
+                                                                  : NULL;
+    alqi_plat_unlock(&turn);
+    return t;
+}
+
+/* exit() was called: the program's data are still there, which those that were
+ * made before the trace began are not when a library's destructors run. A copy
+ * writes the file, for exit may have been called by a signal's handler, amid an
+ * allocation: what is not whole then ends the copy. OCaml calls such handlers
+ * between allocations, and has threads that are not to run meanwhile. */
+static void
+holders_at_exit(void)
+{
+    struct trace *t = holders_wanted();
+
+    if (t != NULL)
+        holders_write(t, ALQI_HOSTS_OCAML);
+}
+
+/* No thread may join the domain while a copy would write. */
+void
+alqi_glue_trace_heap_ends(void)
+{
+    struct trace *t = holders_wanted();
+
+    if (t != NULL)
+        holders_write(t, true);
+}
+
+/* False: no memory. */
+static bool
+exit_watch(void)
+{
+    static atomic_bool is_watched;
+
+    if (atomic_exchange(&is_watched, true) || atexit(holders_at_exit) == 0)
+        return true;
+    atomic_store(&is_watched, false);
+    return false;
 }
 
 /* ---- what the heap says ------------------------------------------------- */
@@ -145,6 +238,8 @@ heap_gone(struct trace *t)
         return;
     alqi_plat_lock(&turn);
     if (latest == t && state == UNDER_WAY) {
+        holders_miss(t, "several domains ended at once, or the last one was "
+                        "none of alq_domain_new");
         close_and_count(t);
         state = NONE;
     }
@@ -291,7 +386,9 @@ start(struct alq_domain *d, const struct alq_trace_config *config)
     t->d = d;
     t->callstack_frames = config->callstack_frames;
     t->older = latest;
-    status = trace_begin(t, config);
+    atomic_init(&t->wants_holders, config->holders != 0);
+    status = config->holders == 0 || exit_watch() ? trace_begin(t, config)
+                                                  : ALQ_ENOMEM;
     if (status == ALQ_OK) {
         latest = t;
     } else {
@@ -311,7 +408,7 @@ alq_trace_start_with(struct alq_domain *d,
     struct alq_trace_config c;
     enum alq_status status;
 
-    if (!is_config(config))
+    if (!is_config(config) || (config->holders != 0 && d == NULL))
         return ALQ_EINVAL;
     if (!turn_take(NONE, STARTING))
         return ALQ_EBUSY;
@@ -352,6 +449,7 @@ alq_trace_stop(struct alq_trace_counts *out)
     if (!turn_take(UNDER_WAY, STOPPING))
         return ALQ_ENOTRUN;
     t = latest;
+    holders_write(t, false);
     if (profiles_take(t)) {
         (void)alq_profile_stop(atomic_load(&t->sampling)->profile);
         close_and_count(t);
@@ -567,23 +665,6 @@ alqi_glue_trace_look(struct alqi_glue_trace_look *out)
 
 /* ---- the end of the process --------------------------------------------- */
 
-/* Taken, unless its holder does not come back: exit may have been called in a
- * signal handler. */
-static bool
-lock_for_a_second(struct alqi_plat_lock *lock)
-{
-    uint64_t until = alqi_plat_mono_ns_sigsafe() + UINT64_C(1000000000);
-    unsigned spins = 0;
-
-    while (!alqi_plat_lock_take_try(lock)) { /* in any order: it gives up */
-        if (alqi_plat_mono_ns_sigsafe() > until)
-            return false;
-        alqi_plat_spin(&spins);
-    }
-    alqi_base_rank_note_sigsafe(alqi_plat_lock_rank(lock));
-    return true;
-}
-
 /* Closes the trace that is under way, if its locks can be had within a
  * second. */
 __attribute__((destructor)) static void
@@ -595,6 +676,8 @@ at_exit(void)
     if (!lock_for_a_second(&turn))
         return;
     t = state == UNDER_WAY ? latest : NULL;
+    if (t != NULL)
+        holders_miss(t, "it began when the process was ending");
     if (t != NULL && lock_for_a_second(&t->tracing.lock)) {
         t->tracing.sampled = counts_sum_locked(t);
         (void)alqi_tracing_close_locked(&t->tracing);
@@ -658,7 +741,22 @@ number_get(const char *name, double least, double most, double *value)
     return false;
 }
 
-/* As memtrace's own library does by the same variables. */
+/* *value is 1 or 0; false: said. */
+static bool
+switch_get(const char *name, int *value)
+{
+    const char *text = secure_getenv(name);
+
+    *value = text != NULL && strcmp(text, "1") == 0;
+    if (*value == 1 || text == NULL || *text == '\0' || strcmp(text, "0") == 0)
+        return true;
+    alqi_tracing_say("%s=%.40s: neither 0 nor 1; the heap is not traced\n",
+                     name, text);
+    return false;
+}
+
+/* As memtrace's own library does by the same variables, but MEMTRACE_HOLDERS.
+ */
 static void
 begin_by_memtrace(struct alq_domain *d)
 {
@@ -669,7 +767,8 @@ begin_by_memtrace(struct alq_domain *d)
 
     if (name == NULL || *name == '\0' ||
         !number_get("MEMTRACE_RATE", 0, 1, &rate) ||
-        !number_get("MEMTRACE_FORMAT", 2, 3, &format))
+        !number_get("MEMTRACE_FORMAT", 2, 3, &format) ||
+        !switch_get("MEMTRACE_HOLDERS", &config.holders))
         return;
     if (!alqi_glue_trace_name(name, NULL, path, sizeof path)) {
         alqi_tracing_say("MEMTRACE=%.40s...: the name is too long; the heap is "
@@ -685,6 +784,7 @@ begin_by_memtrace(struct alq_domain *d)
     unsetenv("MEMTRACE");
     unsetenv("MEMTRACE_RATE");
     unsetenv("MEMTRACE_FORMAT");
+    unsetenv("MEMTRACE_HOLDERS");
 }
 
 /* aliquot record asks the preload, and the preload has a name for the file.
@@ -700,6 +800,7 @@ begin_by_record(struct alq_domain *d)
                                         &config.callstack_frames, &config.seed))
         return false;
     config.path = path;
+    config.holders = api->heap_holders();
     start_by(d, "", &config);
     return true;
 }

@@ -14,6 +14,10 @@
  * domain. */
 void alqi_glue_trace_begin(struct alq_domain *d);
 
+/* The calling thread is about to end its domain, the heap's last one: a trace
+ * that is to have a snapshot takes it now. */
+void alqi_glue_trace_heap_ends(void);
+
 /* A trace's sampling stops; frees go on being told.  ALQ_ENOTRUN: there is no
  * trace; ALQ_EBUSY: another thread switches it.  Any thread. */
 enum alq_status alqi_glue_trace_pause(void);

@@ -21,6 +21,11 @@ enum alq_status
 alqi_glue_trace_side_module(const struct alqi_side_writer *side,
                             const struct alqi_glue_module *module);
 
+/* The file of a snapshot, without its directory, which is the trace's. */
+enum alq_status
+alqi_glue_trace_side_snapshot(const struct alqi_side_writer *side,
+                              const char *name);
+
 enum alq_status alqi_glue_trace_side_end(
     const struct alqi_side_writer *side, const struct alq_trace_counts *counts,
     const struct alq_memprof_counts *sampled, uint64_t dropped_marks);

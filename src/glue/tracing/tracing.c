@@ -251,6 +251,24 @@ alqi_tracing_mark_locked(struct alqi_tracing *t, const char *name)
     return status;
 }
 
+enum alq_status
+alqi_tracing_snapshot_locked(struct alqi_tracing *t, const char *name)
+{
+    uint64_t now_ns = alqi_plat_mono_ns_sigsafe();
+    struct alqi_tracing_stream *s = t->streams[0];
+    struct alqi_side_writer side;
+    enum alq_status status;
+
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
+    if (s == NULL)
+        return ALQ_EIO;
+    s->last_us = alqi_tracing_time_us(t, now_ns);
+    side = (struct alqi_side_writer){s->writer, &t->n_texts, s->last_us};
+    status = alqi_glue_trace_side_snapshot(&side, name);
+    alqi_tracing_settle_locked(s, status, now_ns);
+    return status;
+}
+
 /* ---- opening and closing ------------------------------------------------ */
 
 /* The command line goes into the file at once, for readers of a trace that is

@@ -90,6 +90,17 @@ struct alqi_tracing {
 /* The tracker of its profiles; arg: the source. */
 extern const struct alq_tracker alqi_tracing_tracker;
 
+/* A block as a trace that is under way knows it. */
+struct alqi_tracing_object {
+    unsigned stream;
+    uint64_t id; /* in it */
+};
+
+/* Whether a block of this tracker and datum is in a trace under way, and there:
+ * *out. */
+bool alqi_tracing_knows(const struct alq_tracker *tracker, uintptr_t datum,
+                        struct alqi_tracing_object *out);
+
 /* Opens the file and its first stream.  0, or errno: ENOMEM too; EAGAIN:
  * another process writes the file.  `config` is right. */
 int alqi_tracing_open(struct alqi_tracing *tracing,
@@ -110,6 +121,10 @@ int alqi_tracing_flush_locked(struct alqi_tracing *tracing);
  * there are too many; ALQ_EIO: the trace is over. */
 enum alq_status alqi_tracing_mark_locked(struct alqi_tracing *tracing,
                                          const char *name);
+
+/* A snapshot of the heap lies beside the trace, in a file of that name. */
+enum alq_status alqi_tracing_snapshot_locked(struct alqi_tracing *tracing,
+                                             const char *name);
 
 /* Writes what has waited for long, unless somebody is writing. */
 void alqi_tracing_flush_old(struct alqi_tracing *tracing);

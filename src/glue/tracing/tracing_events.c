@@ -39,6 +39,12 @@ datum_make(uint64_t id, unsigned stream, bool is_young)
            (is_young ? DATUM_YOUNG : 0);
 }
 
+static unsigned
+datum_stream(uintptr_t data)
+{
+    return data >> DATUM_STREAM_SHIFT & (ALQI_TRACING_STREAMS_MAX - 1);
+}
+
 /* ---- an allocation ------------------------------------------------------ */
 
 /* On its way into the file. */
@@ -400,14 +406,12 @@ later_put(struct alqi_tracing *t, uintptr_t data,
                                    uint64_t time_us, uint64_t id),
           uint64_t *count)
 {
-    unsigned number =
-        data >> DATUM_STREAM_SHIFT & (ALQI_TRACING_STREAMS_MAX - 1);
     struct alqi_tracing_stream *s;
     uint64_t now_ns;
 
     alqi_plat_lock(&t->lock);
     ++*count;
-    s = t->streams[number];
+    s = t->streams[datum_stream(data)];
     if (s == NULL) { /* over */
         t->counts.dropped++;
     } else {
@@ -453,3 +457,18 @@ const struct alq_tracker alqi_tracing_tracker = {
     .dealloc_minor = on_dealloc,
     .dealloc_major = on_dealloc,
 };
+
+bool
+alqi_tracing_knows(const struct alq_tracker *tracker, uintptr_t datum,
+                   struct alqi_tracing_object *out)
+{
+    const struct alqi_tracing_source *source = tracker->arg;
+
+    if (tracker->dealloc_major != on_dealloc ||
+        alqi_glue_trace_file_is_childs(&source->tracing->file) ||
+        atomic_load(&source->tracing->is_over))
+        return false;
+    out->stream = datum_stream(datum);
+    out->id = datum >> DATUM_ID_SHIFT;
+    return true;
+}

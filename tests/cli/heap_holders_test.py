@@ -1,0 +1,163 @@
+"""Who holds the live blocks of a managed heap: what a recorded program's trace tells,
+and the snapshot that a trace has beside it."""
+import json
+import os
+import subprocess
+import unittest
+
+import common
+
+PROGRAM = os.environ["HOLDERS_PROGRAM"]
+IS_SANITIZED = os.environ.get("SANITIZED") == "1"
+IS_HARD = os.environ.get("CHECKS") == "3"  # it collects at every step
+PAIRS, PLACES, ENTRIES, KINDS, GARBAGE = 100, 10, 10, 40, 30
+FILE = os.path.basename(PROGRAM)
+LIST, TABLE, DEEP = (f"global {name} ({FILE})" for name in ("list", "table", "deep"))
+
+
+class Case(common.Case):
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def program(self, end, env):
+        result = subprocess.run([PROGRAM, end], cwd=self.dir, capture_output=True,
+                                env={**common.ENV, **env}, timeout=common.PATIENCE_S)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stderr.decode()
+
+    def traced(self, end):
+        return self.program(end, {"MEMTRACE": "t.ctf", "MEMTRACE_RATE": "1",
+                                  "MEMTRACE_HOLDERS": "1"})
+
+
+@unittest.skipIf(IS_SANITIZED, "the preload does not go with sanitizers")
+class Record(Case):
+    def record(self, end, *args):
+        """The heap's trace as the report's JSON has it."""
+        result = subprocess.run(
+            [common.BIN, "record", "--leaks", "--exact", *args, "-o", "out.ctf",
+             PROGRAM, end], cwd=self.dir, env=common.ENV, capture_output=True,
+            timeout=common.PATIENCE_S)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.said = result.stderr.decode()
+        self.assertEqual(sorted(os.listdir(self.dir)), ["out.ctf", "out.heap.ctf"])
+        self.assertRegex(self.ok("check", self.path("out.heap.ctf")), "no findings")
+        return json.loads(self.ok("report", "--json", "--leaks", "--top=0",
+                                  self.path("out.heap.ctf")))
+
+    def ways(self, report):
+        """Blocks by what holds them."""
+        return {tuple((step["name"], step["most"]) for step in row["way"]):
+                row["live_objects"] for row in report["holders"] if row["way"]}
+
+    def variables_hold(self, report):
+        ways = self.ways(report)
+        self.assertEqual(ways[(LIST, 1),], 1)
+        self.assertEqual(ways[(LIST, 1), ("pair", PAIRS - 1)], PAIRS - 1)
+        table = ((TABLE, 1), ("table of entries", 1))
+        self.assertEqual(ways[table[:1]], 1)
+        self.assertEqual(ways[table], PLACES)
+        # each entry that is not the first of its place, and each string
+        self.assertEqual(ways[(*table, ("entry", ENTRIES))],
+                         PLACES * (ENTRIES - 1) + PLACES * ENTRIES)
+
+    def long_ways_are_cut(self, report):
+        deep = {way: n for way, n in self.ways(report).items() if way[0][0] == DEEP}
+        self.assertEqual(sum(deep.values()), KINDS)
+        longest = max(deep, key=len)
+        self.assertEqual([name for name, _ in longest],
+                         [DEEP, *(f"kind {i}" for i in range(31)), "further blocks"])
+        self.assertEqual(longest[-1], ("further blocks", KINDS - 32))
+        self.assertEqual(deep[longest], KINDS - 32)
+
+    def frames_hold(self, report, *functions):
+        """One block each; what a variable leads to is the variable's."""
+        frames = {way: n for way, n in self.ways(report).items()
+                  if way[0][0].startswith("frame ")}
+        self.assertLessEqual(set(frames.values()), {1})
+        names = sorted(way[0][0].split(" ")[1].split(":")[0] for way in frames)
+        self.assertEqual(names, sorted(functions))
+        self.assertLessEqual({len(way) for way in frames}, {1})
+
+    def all_were_looked_at(self, report, n_frames):
+        n_held = PAIRS + KINDS + 1 + 2 * PLACES * ENTRIES + n_frames
+        self.assertEqual(report["held_objects"], n_held)
+        self.assertEqual(report["unknown_objects"], 0)
+        self.assertEqual(report["possible_objects"], 0)
+        return report["lost_objects"]
+
+    def test_at_exit(self):
+        report = self.record("exit")
+        self.variables_hold(report)
+        self.long_ways_are_cut(report)
+        self.frames_hold(report, "work", "other")
+        n_lost = self.all_were_looked_at(report, 2)
+        self.assertIn(n_lost, range(GARBAGE + 1) if IS_HARD else [GARBAGE])
+
+    def test_when_the_trace_is_stopped(self):
+        report = self.record("stop")
+        self.variables_hold(report)
+        self.frames_hold(report, "work", "other")
+        self.all_were_looked_at(report, 2)
+
+    def test_when_the_heap_ends(self):
+        report = self.record("drop")
+        self.variables_hold(report)
+        self.frames_hold(report)
+        self.all_were_looked_at(report, 0)
+
+    def test_the_page_names_holders(self):
+        self.record("exit")
+        text = self.ok("report", "--leaks", self.path("out.heap.ctf"))
+        self.assertRegex(text, rf"global table \({FILE}\) → table of entries → "
+                         r"entry ×10\n")
+        self.assertRegex(text, r"by what led to it when the trace ended\n")
+        self.assertRegex(text, r"lost +no root leads to them: garbage\n")
+        self.assertRegex(text, r"held +roots lead to them\n")
+
+    def test_without_leaks_nobody_looks(self):
+        subprocess.run([common.BIN, "record", "--exact", "-o", "out.ctf", PROGRAM,
+                        "exit"], cwd=self.dir, env=common.ENV, check=True,
+                       capture_output=True, timeout=common.PATIENCE_S)
+        report = json.loads(self.ok("report", "--json", "--leaks",
+                                    self.path("out.heap.ctf")))
+        self.assertNotIn("holders", report)
+
+    def test_a_thread_without_a_domain_says_why_not(self):
+        report = self.record("thread")
+        self.assertIn("runs no domain", self.said)
+        self.assertNotIn("holders", report)
+
+
+class Environment(Case):
+    def test_the_snapshot_lies_beside_the_trace(self):
+        for end in ("exit", "stop", "drop"):
+            self.assertEqual(self.traced(end), "")
+            self.assertEqual(sorted(os.listdir(self.dir)), ["t.ctf", "t.ctf.heap"])
+            self.assertRegex(self.ok("check", self.path("t.ctf")), "no findings")
+            self.assertEqual(os.stat(self.path("t.ctf.heap")).st_mode & 0o777, 0o600)
+            page = json.loads(self.ok("heap", "--json", self.path("t.ctf.heap")))
+            roots = {row["root"] for row in page["holders"]}
+            self.assertLessEqual({LIST, TABLE, DEEP}, roots)
+            self.assertEqual(page["by_copy"], end != "drop" and not IS_SANITIZED)
+            os.unlink(self.path("t.ctf.heap"))
+
+    def test_a_thread_without_a_domain_says_why_not(self):
+        said = self.traced("thread")
+        self.assertEqual(
+            said, "aliquot: t.ctf: who holds its blocks is not known: the thread that "
+            "ended it runs no domain, and only one that does can take a snapshot of the "
+            "heap\n")
+        self.assertEqual(os.listdir(self.dir), ["t.ctf"])
+
+    def test_other_values_are_refused(self):
+        said = subprocess.run([PROGRAM, "drop"], cwd=self.dir, capture_output=True,
+                              env={**common.ENV, "MEMTRACE": "t.ctf",
+                                   "MEMTRACE_HOLDERS": "maybe"}).stderr
+        self.assertIn(b"MEMTRACE_HOLDERS=maybe: neither 0 nor 1; the heap is not "
+                      b"traced\n", said)
+        self.assertEqual(os.listdir(self.dir), [])
+
+
+if __name__ == "__main__":
+    common.main()
