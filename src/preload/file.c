@@ -342,6 +342,8 @@ header_fill(struct alqi_raw_header *h, const char *executable, uint32_t flags)
     h->n_cmdline_bytes = (uint32_t)file_slurp("/proc/self/cmdline", h->cmdline,
                                               sizeof h->cmdline);
     alqi_preload_jit_tell(h);
+    if (alqi_preload_config.has_leaks)
+        flags |= ALQI_RAW_LEAKS;
     atomic_fetch_or(&h->flags, flags); /* .pair.alone */
     /* Last: a file with the magic is a recording. */
     memcpy(h->magic, ALQI_RAW_MAGIC, sizeof h->magic);

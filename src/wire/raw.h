@@ -104,8 +104,9 @@ enum alqi_raw_flag {
     ALQI_RAW_CONFINED = 64,  /* system calls were forbidden: no more space   */
     ALQI_RAW_EXECUTED = 128, /* the process went on as another program       */
     ALQI_RAW_DETACHED = 256, /* it was ended, and the process runs on        */
-    ALQI_RAW_PYTHON_UNREAD = 512 /* an interpreter is not read: its version,
-                                    or its build without a global lock       */
+    ALQI_RAW_PYTHON_UNREAD = 512, /* an interpreter is not read: its version,
+                                     or its build without a global lock      */
+    ALQI_RAW_LEAKS = 1024 /* its end is to be looked at: alqi_raw_ending     */
 };
 
 enum alqi_raw_limit_kind {

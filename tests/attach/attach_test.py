@@ -375,8 +375,9 @@ class Attach(common.Case):
         result = common.run("record", "-p", str(pid), *options)
         self.assertEqual(result.returncode, status, result.stderr)
         self.assertIn(text, result.stderr)
-        self.assertEqual(len(result.stderr.splitlines()),
-                         1 if status == 125 else 2, result.stderr)
+        n_lines = 2 if "--help" in result.stderr else 1
+        self.assertEqual(len(result.stderr.splitlines()), n_lines,
+                         result.stderr)
 
     def started(self, *command, **more):
         process = subprocess.Popen(command, stdin=subprocess.PIPE,
@@ -402,7 +403,9 @@ class Attach(common.Case):
                         ("--probes",), ("--limit-live=1M",), ("--", "ls")):
             self.refused(own.pid, "-p", *options, status=2)
         before = self.maps(own.pid)
-        self.refused(own.pid, "is a directory", "-o", self.dir)
+        self.refused(own.pid, "is a directory", "-o", self.dir, status=2)
+        self.refused(own.pid, "cannot create", "-o",
+                     os.path.join(self.dir, "none", "t.ctf"), status=2)
         self.assertEqual(self.maps(own.pid).count("\n"), before.count("\n"))
         self.assertNotIn("aliquot-preload", self.maps(own.pid))
         recorded = Program(self, common.BIN, "record", "-q", "-o", self.trace,

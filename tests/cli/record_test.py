@@ -69,8 +69,18 @@ class Record(common.Case):
     def test_refused_before_the_program_runs(self):
         """... and nothing is left behind."""
         for options, status, text in (
-                (("-o", self.dir), 125, "is a directory: name a file"),
-                (("-f", "-o", self.dir), 125, "is a directory: name a file"),
+                (("-o", self.dir), 2, "is a directory: name a file"),
+                (("-f", "-o", self.dir), 2, "is a directory: name a file"),
+                (("-o", "none/t.ctf"), 2, "cannot create none/t.ctf: "),
+                (("-o", "none/%e.%p.ctf"), 2, "cannot create none/program."),
+                (("-f", "-o", "x" * 300), 2, "File name too long"),
+                (("-f", "-o", self.dir + "/"), 2, "is a directory"),
+                (("--leaks=none/l.json",), 2,
+                 "cannot create none/l.json: No such file"),
+                (("--leaks=" + self.dir,), 2, "Is a directory"),
+                (("--leaks=t.ctf", "-o", "t.ctf"), 2,
+                 "--leaks and --output are one file"),
+                (("--leaks=l.json", "-o", "none/t.ctf"), 2, "cannot create"),
                 (("-o", "-"), 2, "standard output is the program's"),
                 (("--max-memory=64M",), 2, "--max-memory is for --exact")):
             result = subprocess.run(
@@ -80,6 +90,49 @@ class Record(common.Case):
             self.assertEqual(result.stdout, "")
             self.assertIn(text, result.stderr)
             self.assertEqual(os.listdir(self.dir), [])
+
+    def test_what_is_there_stays_until_it_is_written(self):
+        """An output is tried, and left as it is where nothing comes of it; a
+        link that leads nowhere yet is one that can be written."""
+        with open(os.path.join(self.dir, "old"), "w") as f:
+            f.write("precious")
+        os.symlink("made", os.path.join(self.dir, "link"))
+
+        def record(*args):
+            return subprocess.run(
+                [common.BIN, "record", "-q", "-f", *args], cwd=self.dir,
+                env=common.ENV, capture_output=True, text=True, check=False)
+        for args, status, files in (
+                (("--leaks=old", "-o", "none/t.ctf", VICTIM), 2, []),
+                (("--leaks=old", "-o", "t.ctf", "sh", "-c", "kill -9 $$"), -9,
+                 ["t.ctf"]),
+                (("--leaks=link", "-o", "old", "./none"), 127, ["t.ctf"]),
+                (("--leaks=link", "-o", "t.ctf", "true"), 0,
+                 ["made", "t.ctf"])):
+            self.assertEqual(record(*args).returncode, status, args)
+            self.assertEqual(sorted(os.listdir(self.dir)),
+                             sorted(["link", "old", *files]), args)
+            with open(os.path.join(self.dir, "old")) as f:
+                self.assertEqual(f.read(), "precious")
+
+    def test_what_cannot_be_written_at_the_end(self):
+        """... gives no status of success, and the program's own stands."""
+        path = os.path.join(self.dir, "t.ctf")
+        for args, said in ((("-o", path, "--leaks=/dev/full"),
+                            "cannot write /dev/full: No space left"),
+                           (("-o", "/dev/full"), "writing /dev/full: No space"),
+                           (("-o", path, "--leaks=" + os.path.join(
+                               self.dir, "gone", "l.json")),
+                            "l.json: No such file")):
+            for status in 0, 7:
+                os.makedirs(os.path.join(self.dir, "gone"), exist_ok=True)
+                result = common.run(
+                    "record", "-f", *args, "--exact", "--", "sh", "-c",
+                    f"rmdir {self.dir}/gone; echo it ran; exit {status}")
+                self.assertEqual(result.returncode, status or 125,
+                                 result.stderr)
+                self.assertEqual(result.stdout, "it ran\n")
+                self.assertIn(said, result.stderr)
 
     def test_nothing_seen(self):
         """What is said of a process without a block fits its options."""
@@ -265,7 +318,7 @@ class Record(common.Case):
         self.assertEqual(len(got), 2)
         self.assertIn("cli_victim.ctf", got)
         name = os.path.join(self.dir, "%h.ctf")
-        for status in 0, 125:
+        for status in 0, 2:
             result = common.run("record", "-q", "-o", name, VICTIM)
             self.assertEqual(result.returncode, status, result.stderr)
         self.assertIn("%s.ctf exists" % os.uname().nodename, result.stderr)
@@ -401,6 +454,14 @@ class Record(common.Case):
         self.assertEqual(said.stderr, "aliquot: wrote %d bytes to %s\n"
                          % (os.path.getsize(trace), trace))
         self.assertEqual(self.ok("script", trace), self.ok("script", raw))
+        for args, status, text in (
+                (("-o", trace), 2, "made.ctf exists; -f overwrites it"),
+                (("-f", "-o", self.dir), 3, "is not a regular file"),
+                (("-o", os.path.join(self.dir, "none", "t.ctf")), 3,
+                 "cannot create")):
+            said = common.run("snapshot", *args, raw)
+            self.assertEqual((said.returncode, said.stdout), (status, ""))
+            self.assertIn(text, said.stderr)
 
     def begin(self, *args, **more):
         """A recorder, once the program has printed its first line, which is

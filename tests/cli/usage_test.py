@@ -116,12 +116,12 @@ class Usage(common.Case):
         pipe = os.path.join(self.dir, "pipe")
         os.mkfifo(pipe)
         rows = [
-            (["-o", self.dir], 125, "is a directory"),
-            (["-f", "-o", self.dir + "/"], 125, "is a directory"),
-            (["-o", there], 125, "-f overwrites it"),
+            (["-o", self.dir], 2, "is a directory"),
+            (["-f", "-o", self.dir + "/"], 2, "is a directory"),
+            (["-o", there], 2, "-f overwrites it"),
             (["-o", pipe], 2, "is a pipe or a socket"),
             (["-f", "-o", pipe], 2, "is a pipe or a socket"),
-            (["-o", ran + "/x.ctf"], 125, "No such file"),
+            (["-o", ran + "/x.ctf"], 2, "No such file"),
             (["--seed=-1"], 2, "a whole number below 2^64"),
             (["--seed="], 2, "a whole number below 2^64"),
             (["--depth=1.5"], 2, "a whole number from 1 to 4096"),

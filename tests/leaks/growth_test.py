@@ -110,6 +110,26 @@ class ServerTest(Case):
         for row in kept:
             self.assertEqual(row["bytes_per_min"], 0)
             self.assertEqual(len(set(row["bytes"])), 1)
+        for row in rows:
+            self.assertTrue(row["now_bytes_low"] <= row["bytes"][-1] <
+                            row["now_bytes_high"], row)
+
+    def test_sampled_text(self):
+        """Estimates have their errors, growth that nobody saw its upper end:
+        some samples' worth.  Of two looks there are no ups and downs; that
+        fewer than 10 of a leak's 64 samples are there has a chance below
+        1e-15."""
+        _, pid = self.serve("--interval=16K")
+        paths = self.looks(pid, 2)
+        text = common.run("leaks", *paths, env={"COLUMNS": "100"}).stdout
+        self.assertRegex(text, r"\n +grows by +95 % +now +±  class")
+        self.assertRegex(text, r"\n[^\n]*[KM]iB/min +\[[^\n]*\] +\S+ [KM]iB +"
+                         r"(\d+%|-\d+\+\d+%)  LOST +header_copy  server")
+        self.assertRegex(text, r"\nwhat has no sample in any look grows by "
+                         r"\S+ KiB/min at most\n$")
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+        unseen = self.growth(*paths)["unseen_bytes_per_min_high"]
+        self.assertTrue(16384 < unseen < 10 * 16384, unseen)
 
     def test_mapped(self):
         """A mapping that grows has another begin, but no other name."""

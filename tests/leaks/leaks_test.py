@@ -17,6 +17,7 @@ SHAPES = os.environ["SHAPES"]
 ENDS = os.environ["ENDS"]
 ODD = os.environ["ODD"]
 HAMMER = os.environ["HAMMER"]
+CHAIN = os.environ["CHAIN"]
 CLASSES = ["lost", "indirect", "possible", "held"]
 
 # Blocks and bytes of shapes.c, by function and class.
@@ -59,7 +60,7 @@ def wait_until(is_so):
 
 
 class Case(common.Case):
-    def start(self, *args, program=(SHAPES,), env=None):
+    def start(self, *args, program=(SHAPES,), env=None, **more):
         """The recorded process, once it is ready."""
         out = os.path.join(self.dir, "out")
         with open(out, "wb") as f:
@@ -67,7 +68,8 @@ class Case(common.Case):
                 [common.BIN, "record", "-q", "-f", "-o",
                  os.path.join(self.dir, "trace.ctf"), *args, "--", *program],
                 stdin=subprocess.PIPE, stdout=f,
-                stderr=subprocess.PIPE, env={**common.ENV, **(env or {})})
+                stderr=subprocess.PIPE, env={**common.ENV, **(env or {})},
+                **more)
         self.addCleanup(run.communicate)
 
         def is_ready():
@@ -196,6 +198,46 @@ class ShapesTest(Case):
         self.assertIn(("lose_large", "lost"), seen)
         self.assertIn(("hold_large", "held"), seen)
         self.assertLessEqual(set(seen), set(EXPECTED))
+
+    def test_without_a_sample(self):
+        """Nothing seen is not nothing: what may be there unseen is said. That
+        a block of some 500,000 words is in the sample has a chance below
+        1e-11."""
+        _, pid = self.start("--rate=1e-17")
+        for figures in self.leaks(pid)["classes"].values():
+            self.assertEqual([figures[key] for key in
+                              ("bytes", "blocks", "seen_blocks", "bytes_low",
+                               "blocks_low")], [0] * 5)
+            # Some samples' worth of each; 8e17 bytes, or 1e17 blocks of one
+            # word.
+            self.assertTrue(8e17 < figures["bytes_high"] < 8e18, figures)
+            self.assertTrue(1e16 < figures["blocks_high"] < 1e18, figures)
+        text = common.run("leaks", "-p", str(pid)).stdout
+        for title in ("LOST", "INDIRECT", "POSSIBLE", "HELD"):
+            self.assertRegex(text, r"\n +0 B +0  " + title +
+                             r" +[^\n]*; at most \S+ EiB\n")
+
+    def test_other_allocator(self):
+        """What is possible for its allocator alone is told, and only then. That
+        of 1000 pairs of nodes none is half in the sample, the second half, has
+        a chance below 1e-90."""
+        _, pid = self.start("--interval=256", program=(CHAIN,))
+        found = self.leaks(pid)
+        old, possible = found["may_be_old"], found["classes"]["possible"]
+        self.assertGreater(old["seen_blocks"], 0)
+        self.assertEqual({k: old[k] for k in possible}, possible)
+        self.assertGreater(found["scanned_bytes"], old["scanned_bytes"])
+        self.assertGreater(old["scanned_bytes"], 2000 * 64)
+        text = common.run("leaks", "-p", str(pid)).stdout
+        self.assertRegex(text, r"\n\S+ KiB ± \S+ KiB of POSSIBLE is not HELD "
+                         r"because[^\n]* may be old: \S+ .iB, \S+% of [^\n]*"
+                         r"free blocks are not known; 'aliquot record --exact'")
+        for args, program in (("--exact", CHAIN), ("--interval=256", SHAPES)):
+            _, pid = self.start(args, program=(program,))
+            found = self.leaks(pid)
+            self.assertEqual(found["may_be_old"]["bytes"], 0)
+            self.assertNotIn("may be old",
+                             common.run("leaks", "-p", str(pid)).stdout)
 
     def test_attached(self):
         """What was allocated before is in no recording, and in the way."""
@@ -348,6 +390,58 @@ class ShapesTest(Case):
         """It never ends; the program that follows it does."""
         status, moment, _ = self.end("exec", 20, "--exact")
         self.assertEqual((status, moment), (7, "end"))
+
+    def unlooked(self, said, reason, trace, remark):
+        """That it was not looked at is said with the reason, by the command and
+        by the trace."""
+        self.assertRegex(said, r"(^|\n)aliquot: \S+ \(\d+\) was not looked at, for " +
+                         reason)
+        self.assertEqual(self.report(trace)["recording"]["unlooked"], 1)
+        for verb, *args in (("report",), ("report", "--leaks"), ("info",)):
+            text = common.run(verb, *args, trace).stdout
+            self.assertIn("1 of the processes --leaks did not look at", text)
+        self.assertRegex(common.run("report", "--leaks", trace).stdout,
+                         r"(?s)\n! the pro\w+ " + remark + r".*! 1 of the processes")
+
+    def test_end_by_signal(self):
+        """^C and others that nobody handles."""
+        trace = os.path.join(self.dir, "trace.ctf")
+        for number, to_group in ((signal.SIGINT, True), (signal.SIGTERM, False),
+                                 (signal.SIGKILL, False)):
+            with self.subTest(number):
+                run, pid = self.start("--leaks", "--exact",
+                                      start_new_session=True)
+                if to_group:
+                    os.killpg(run.pid, number)
+                else:
+                    os.kill(pid, number)
+                said = run.communicate()[1].decode()
+                self.assertEqual(run.returncode, -number)
+                self.unlooked(said, f"signal {number} ended it", trace,
+                              f"was killed by signal {number}")
+
+    def test_end_of_image(self):
+        """Another program takes its place."""
+        path = os.path.join(self.dir, "t.ctf")
+        result = common.run("record", "-q", "--leaks", "-o", path, "--exact",
+                            "--", "sh", "-c", "exec true")
+        first = [f for f in os.listdir(self.dir) if f.endswith(".ctf") and
+                 f != "t.ctf"]
+        self.assertEqual(len(first), 1, os.listdir(self.dir))
+        self.unlooked(result.stderr, r"it went on as another program \(exec\)",
+                      os.path.join(self.dir, first[0]), "went on as another")
+        self.assertEqual(self.report(path)["recording"]["unlooked"], 0)
+        self.assertEqual(result.stderr.count("not looked at"), 1)
+
+    def test_end_unasked(self):
+        """Without --leaks nothing is said of it."""
+        run, pid = self.start("--exact")
+        os.kill(pid, signal.SIGKILL)
+        self.assertEqual(run.communicate()[1], b"")
+        trace = os.path.join(self.dir, "trace.ctf")
+        self.assertEqual(self.report(trace)["recording"]["unlooked"], 0)
+        self.assertNotIn("did not look at",
+                         common.run("report", "--leaks", trace).stdout)
 
     @unittest.skipUnless(os.geteuid() == 0, "not root")
     def test_container(self):

@@ -87,7 +87,7 @@ done
 # A full device, which stays.
 "$aliquot" record -f --exact -o /dev/full -- "$churn" 1 2000 1 2>"$work/err" \
     >/dev/null
-equal "/dev/full: status" $? 0
+equal "/dev/full: status" $? 125
 says "/dev/full" "writing /dev/full: No space left on device"
 [ -c /dev/full ] || fail "/dev/full is gone"
 raw=$(sed -n 's/.* stays in \(.*aliquot-raw[^;]*\);.*/\1/p' "$work/err")
@@ -99,8 +99,8 @@ after "/dev/full"
 on_tmpfs() { # SIZE
     unshare -rm bash -c "mount -t tmpfs -o size=$1 none . && cd . &&
         cd '$work/in' && '$aliquot' record --exact -o t.ctf -- \
-        '$churn' 1 20000 1 && find . -mindepth 1 >'$work/found'" \
-        2>"$work/err" >/dev/null
+        '$churn' 1 20000 1; echo \$? >'$work/status'
+        find . -mindepth 1 >'$work/found'" 2>"$work/err" >/dev/null
 }
 if unshare -rm true 2>/dev/null; then
     on_tmpfs 4k
@@ -110,11 +110,13 @@ if unshare -rm true 2>/dev/null; then
     after "tmpfs of 4 KiB"
     on_tmpfs 100k
     says "tmpfs of 100 KiB" "left no trace: "
+    equal "tmpfs of 100 KiB: status" "$(cat "$work/status")" 125
     equal "tmpfs of 100 KiB: files" "$(cat "$work/found")" ""
     after "tmpfs of 100 KiB"
     on_tmpfs 300k
     says "tmpfs of 300 KiB" "writing t.ctf: No space left on device"
     says "tmpfs of 300 KiB" "1 recording stays in "
+    equal "tmpfs of 300 KiB: status" "$(cat "$work/status")" 125
     equal "tmpfs of 300 KiB: no half of a trace" \
         "$(grep -c 't\.ctf' "$work/found")" 0
     after "tmpfs of 300 KiB"
@@ -124,8 +126,8 @@ fi
 
 # Where nothing can be made, the program is not run.
 "$aliquot" record -o /proc/t.ctf -- "$churn" 1 20 1 2>"$work/err" >/dev/null
-equal "/proc: status" $? 125
-says "/proc" "record: cannot make a directory in /proc: "
+equal "/proc: status" $? 2
+says "/proc" "record: cannot create /proc/t.ctf: "
 after "/proc"
 
 # The directory goes away.

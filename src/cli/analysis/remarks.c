@@ -13,14 +13,17 @@
 /* FEW_BLOCKS: below it a report advises a smaller interval. */
 enum { FEW_BLOCKS = 30, REMARK_BYTES = 512 };
 
-/* A remark for each counter that is a loss and not zero. */
+/* A remark for each counter that is not zero, and a loss or said all the
+ * same. */
 static void
-losses(const struct alqi_cli_notes *n, alqi_cli_remark_fn *take, void *arg)
+counters_say(const struct alqi_cli_notes *n, bool is_said,
+             alqi_cli_remark_fn *take, void *arg)
 {
     char text[REMARK_BYTES];
 
     for (size_t i = 0; i < ALQI_CLI_N_COUNTERS; i++)
-        if (n->counts[i] > 0 && alqi_cli_counters[i].is_loss) {
+        if (n->counts[i] > 0 && (is_said ? alqi_cli_counters[i].is_said
+                                         : alqi_cli_counters[i].is_loss)) {
             snprintf(text, sizeof text, "%" PRIu64 " %s", n->counts[i],
                      alqi_cli_counters[i].text);
             take(arg, text);
@@ -46,7 +49,7 @@ alqi_cli_remarks(const struct alqi_cli_analysis *a, const char *damage,
                   "counted");
     else if (alqi_cli_lacks_end(a))
         take(arg, "the trace has no end: it was cut short, and more followed");
-    losses(&a->notes, take, arg);
+    counters_say(&a->notes, false, take, arg);
     if (strcmp(alqi_cli_names_text(a->names, a->notes.ended), "killed") == 0) {
         snprintf(text, sizeof text, "%s %s; %s trace holds all up to then",
                  a->notes.n_processes == 0 ? "the program was"
@@ -61,6 +64,7 @@ alqi_cli_remarks(const struct alqi_cli_analysis *a, const char *damage,
                         "is live at the end went with this one"
                       : "a process went on as another program (exec): what "
                         "was live then went with the one before");
+    counters_say(&a->notes, true, take, arg);
     if (a->n_strange > 0) {
         snprintf(text, sizeof text,
                  "%" PRIu64 " events make no sense and were left out; "

@@ -335,6 +335,14 @@ alqi_cli_recording_ended(const struct alqi_cli_recording *r)
     return (flags & ALQI_RAW_EXITED) != 0 ? "exit" : "killed";
 }
 
+bool
+alqi_cli_recording_is_unlooked(const struct alqi_cli_recording *r)
+{
+    return (atomic_load(&r->header.flags) & ALQI_RAW_LEAKS) != 0 &&
+           atomic_load(&r->header.ending) != ALQI_RAW_ENDING_LOOKED &&
+           strcmp(alqi_cli_recording_ended(r), "running") != 0;
+}
+
 void
 alqi_cli_recording_waited(struct alqi_cli_recording *r,
                           const struct alqi_cli_waited *waited)

@@ -49,6 +49,8 @@ bool alqi_cli_recording_is_live(const struct alqi_cli_recording *recording);
 /* How it ended, for the end record: running, exit, exec or killed. */
 const char *
 alqi_cli_recording_ended(const struct alqi_cli_recording *recording);
+/* It has ended, was to be looked at before (--leaks), and was not. */
+bool alqi_cli_recording_is_unlooked(const struct alqi_cli_recording *recording);
 /* When it ended, on CLOCK_MONOTONIC: as its process told, or the one that
  * waited for it; now, where it goes on.  0: nobody knows. */
 uint64_t

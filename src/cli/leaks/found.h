@@ -21,6 +21,8 @@ struct alqi_cli_leak_found {
     struct alqi_cli_leak_row *rows; /* by class, the most bytes first; owned */
     uint32_t n_rows;
     struct alqi_cli_sum totals[ALQI_CLI_LEAK_CLASSES];
+    /* possible blocks that are held if no word of an allocator's is old */
+    struct alqi_cli_sum may_be_old;
     /* blocks of the recording that are alive and were not found in the process
      */
     uint64_t n_elsewhere;

@@ -239,6 +239,19 @@ row_find(struct solving *s, const json_t *row)
     return at;
 }
 
+/* What a sampled block of the look stands for. */
+static void
+now_add(struct alqi_cli_leak_growth *g, uint32_t row, uint32_t look,
+        double bytes, double p)
+{
+    struct alqi_cli_leak_growing *r = &g->rows[row];
+    struct alqi_cli_weight weight = alqi_cli_weight(bytes, p);
+
+    r->bytes[look] += weight.bytes;
+    if (look + 1 == g->n_looks)
+        alqi_cli_sum_add(&r->now, &weight, 0, 1);
+}
+
 /* .inv.paired */
 static void
 sample_take(struct solving *s, uint32_t row, uint32_t look, const json_t *from)
@@ -261,7 +274,7 @@ sample_take(struct solving *s, uint32_t row, uint32_t look, const json_t *from)
     sample = &s->samples[at];
     sample->n_looks++;
     sample->lever += s->g->levers[look];
-    s->g->rows[row].bytes[look] += sample->bytes / sample->p;
+    now_add(s->g, row, look, sample->bytes, sample->p);
 }
 
 static void
@@ -278,6 +291,10 @@ row_take(struct solving *s, uint32_t look, const json_t *row)
         to->row = row;
     to->certain_bytes[look] += certain;
     to->bytes[look] += certain;
+    if (look + 1 == s->g->n_looks) {
+        to->now.bytes += certain;
+        to->now.seen_bytes += certain;
+    }
     json_array_foreach(json_object_get(row, "samples"), i, sample)
         sample_take(s, at, look, sample);
 }
@@ -345,6 +362,22 @@ slopes_find(struct alqi_cli_leak_growth *g)
     }
 }
 
+/* Bytes that came since the first look, and none of them was seen, are as many
+ * as may be there where no block was seen. */
+static void
+unseen_find(struct alqi_cli_leak_growth *g)
+{
+    const struct alqi_cli_sum none = {0};
+    const bool is_sampled = g->interval_bytes > ALQI_WORD_BYTES;
+
+    g->estimator = (struct alqi_cli_estimator){
+        .is_bytes = true,
+        .word_bytes = ALQI_WORD_BYTES,
+        .least_lambda = is_sampled ? ALQI_WORD_BYTES / g->interval_bytes : 1};
+    g->unseen_rate = alqi_cli_bytes_interval(&g->estimator, &none).high /
+                     g->at_min[g->n_looks - 1];
+}
+
 /* .def.grows of trend.h */
 static void
 growing_find(struct alqi_cli_leak_growth *g)
@@ -392,6 +425,7 @@ alqi_cli_leak_growth_solve(struct alqi_cli_leak_growth *g)
     looks_take(&s);
     trends_sum(&s);
     slopes_find(g);
+    unseen_find(g);
     growing_find(g);
     alqi_view_sort(g->rows, g->n_rows, sizeof *g->rows, compare, NULL);
     alqi_base_intern_clear(&s.keys);

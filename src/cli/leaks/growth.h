@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/intern.h"
+#include "cli/analysis/estimate.h"
 #include "cli/leaks/trend.h"
 #include "cli/read/names.h"
 #include "cli/tool/json.h"
@@ -19,6 +20,7 @@ struct alqi_cli_leak_growing {
     double *bytes;     /* of each look; owned */
     /* bytes of each look that are known without sampling; owned */
     double *certain_bytes;
+    struct alqi_cli_sum now;          /* of the last look */
     struct alqi_cli_leak_trend trend; /* a minute */
     double rate;                      /* bytes a minute */
     struct alqi_view_interval interval;
@@ -32,7 +34,12 @@ struct alqi_cli_leak_growth {
     uint32_t n_looks;
     double at_min[ALQI_CLI_LEAK_LOOKS_MOST]; /* since the first look */
     double levers[ALQI_CLI_LEAK_LOOKS_MOST];
-    double interval_bytes;              /* the largest; 0: no look is sampled */
+    double interval_bytes; /* the largest; 0: no look is sampled */
+    /* of that interval */
+    struct alqi_cli_estimator estimator;
+    /* bytes a minute: the upper end of the growth of which there is no sample;
+     * 0: no look is sampled */
+    double unseen_rate;
     struct alqi_cli_leak_growing *rows; /* the fastest first; owned */
     uint32_t n_rows, n_growing, n_shrinking;
     struct alqi_cli_names *names; /* keys of rows by number; owned */

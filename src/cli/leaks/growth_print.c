@@ -8,16 +8,31 @@
 #include <string.h>
 
 #include "base/file_name.h"
+#include "cli/analysis/errors.h"
 #include "cli/leaks/growth.h"
 #include "cli/report/draw.h"
 #include "cli/tool/text.h"
 
-enum { RATE = 14, INTERVAL = 24, NOW = 10, CLASS = 10, NAME_BYTES = 512 };
-enum { USED = RATE + INTERVAL + NOW + 2 };
+enum {
+    RATE = 13,
+    INTERVAL = 22,
+    NOW = 10,
+    ERROR = 9,
+    CLASS = 10,
+    NAME_BYTES = 512
+};
 
 static const double US_A_MINUTE = 60e6, ROUNDING = 1e-9;
 
 /* ---- text ---------------------------------------------------------------- */
+
+/* Columns of figures, and the two behind them. */
+static int
+used(const struct alqi_cli_leak_growth *g)
+{
+    return RATE + INTERVAL + NOW +
+           (alqi_cli_is_sampled(&g->estimator) ? ERROR : 0) + 2;
+}
 
 static void
 text_of(const json_t *object, const char *key, char out[NAME_BYTES])
@@ -41,9 +56,9 @@ function_draw(const struct alqi_cli_term *t, enum alqi_cli_style style,
 
 /* "← cache (server) → table_new"; of lost blocks nothing. */
 static void
-holder_draw(const struct alqi_cli_term *t, const json_t *row)
+holder_draw(const struct alqi_cli_term *t, const json_t *row, int indent)
 {
-    int left = t->width - USED - 2;
+    int left = t->width - indent;
     char root[NAME_BYTES];
     const json_t *step;
     size_t i;
@@ -51,7 +66,7 @@ holder_draw(const struct alqi_cli_term *t, const json_t *row)
     text_of(row, "root", root);
     if (root[0] == '\0')
         return;
-    fprintf(t->out, "%*s", USED + 2, "");
+    fprintf(t->out, "%*s", indent, "");
     alqi_cli_draw_text(t, ALQI_CLI_DIM, &left, "← ");
     alqi_cli_draw_fit_name(t, ALQI_CLI_PLAIN, root, &left);
     json_array_foreach(json_object_get(row, "steps"), i, step)
@@ -90,7 +105,7 @@ static void
 row_draw(const struct alqi_cli_leak_growth *g,
          const struct alqi_cli_leak_growing *r, const struct alqi_cli_term *t)
 {
-    int left = t->width - USED;
+    int left = t->width - used(g);
     char text[2 * sizeof(struct alqi_cli_text) + 8] = "", file[NAME_BYTES];
 
     alqi_cli_draw_right(t, alqi_cli_text_growth(r->rate, -1).text, RATE);
@@ -101,6 +116,9 @@ row_draw(const struct alqi_cli_leak_growth *g,
     alqi_cli_draw_right(t, text, INTERVAL);
     alqi_cli_draw_right(t, alqi_cli_text_bytes(r->bytes[g->n_looks - 1]).text,
                         NOW);
+    if (alqi_cli_is_sampled(&g->estimator))
+        alqi_cli_draw_right(
+            t, alqi_cli_error_percent(&g->estimator, &r->now).text, ERROR);
     fputs("  ", t->out);
     class_draw(t, r->row, &left);
     function_draw(t, ALQI_CLI_BOLD, r->row, &left);
@@ -110,16 +128,18 @@ row_draw(const struct alqi_cli_leak_growth *g,
         alqi_cli_draw_fit(t, ALQI_CLI_PLAIN, alqi_base_file_name(file), &left);
     }
     fputc('\n', t->out);
-    holder_draw(t, r->row);
+    holder_draw(t, r->row, used(g) + 2);
 }
 
 static void
-heads(const struct alqi_cli_term *t)
+heads(const struct alqi_cli_leak_growth *g, const struct alqi_cli_term *t)
 {
     fputs(alqi_cli_style(t, ALQI_CLI_DIM), t->out);
     alqi_cli_draw_right(t, "grows by", RATE);
     alqi_cli_draw_right(t, "95 %", INTERVAL);
     alqi_cli_draw_right(t, "now", NOW);
+    if (alqi_cli_is_sampled(&g->estimator))
+        alqi_cli_draw_right(t, "±", ERROR);
     fprintf(t->out, "  class, site, and what holds its blocks%s\n",
             alqi_cli_style(t, ALQI_CLI_PLAIN));
 }
@@ -141,6 +161,9 @@ others_say(const struct alqi_cli_leak_growth *g, const struct alqi_cli_term *t)
         fputs("two looks tell growth from sampling's chance, but not from ups "
               "and downs: three or more do\n",
               t->out);
+    if (alqi_cli_is_sampled(&g->estimator))
+        fprintf(t->out, "what has no sample in any look grows by %s at most\n",
+                alqi_cli_text_growth(g->unseen_rate, -1).text);
 }
 
 void
@@ -164,7 +187,7 @@ alqi_cli_leak_growth_print(const struct alqi_cli_leak_growth *g,
     alqi_cli_print(t, ALQI_CLI_BOLD, "GROWTH");
     fputs(" by class, holder and site\n", t->out);
     if (n > 0)
-        heads(t);
+        heads(g, t);
     for (uint32_t i = 0; i < n; i++)
         row_draw(g, &g->rows[i], t);
     if (n < g->n_growing)
@@ -183,6 +206,8 @@ row_json(const struct alqi_cli_leak_growth *g,
 {
     static const char *const keys[] = {"class",    "root",   "steps",
                                        "function", "module", "file"};
+    struct alqi_view_interval now =
+        alqi_cli_bytes_interval(&g->estimator, &r->now);
     json_t *to = json_object(), *bytes = json_array();
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
@@ -192,6 +217,10 @@ row_json(const struct alqi_cli_leak_growth *g,
     for (uint32_t k = 0; k < g->n_looks; k++)
         json_array_append_new(bytes, alqi_cli_json_whole(r->bytes[k]));
     alqi_cli_json_set(to, "bytes", bytes);
+    if (alqi_cli_is_sampled(&g->estimator)) {
+        alqi_cli_json_put_whole(to, "now_bytes_low", now.low);
+        alqi_cli_json_put_whole(to, "now_bytes_high", now.high);
+    }
     alqi_cli_json_set(to, "grows", json_boolean(r->grows));
     alqi_cli_json_set(to, "shrinks", json_boolean(r->shrinks));
     alqi_cli_json_put_whole(to, "bytes_per_min", r->rate);
@@ -212,6 +241,9 @@ alqi_cli_leak_growth_json(const struct alqi_cli_leak_growth *g)
     alqi_cli_json_put_whole(to, "duration_us",
                             g->at_min[g->n_looks - 1] * US_A_MINUTE);
     alqi_cli_json_put_whole(to, "interval_bytes", g->interval_bytes);
+    if (alqi_cli_is_sampled(&g->estimator))
+        alqi_cli_json_put_whole(to, "unseen_bytes_per_min_high",
+                                g->unseen_rate);
     for (uint32_t i = 0; i < g->n_rows; i++)
         json_array_append_new(rows, row_json(g, &g->rows[i]));
     alqi_cli_json_set(to, "rows", rows);

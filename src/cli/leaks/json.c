@@ -15,7 +15,8 @@ sum_put(const struct alqi_cli_leaks_run *r, json_t *to,
         const struct alqi_cli_sum *sum)
 {
     const struct alqi_cli_estimator *e = &r->found.analysis.estimator;
-    struct alqi_view_interval bytes = alqi_cli_bytes_interval(e, sum);
+    struct alqi_view_interval bytes = alqi_cli_bytes_interval(e, sum),
+                              blocks = alqi_cli_objects_interval(e, sum);
 
     alqi_cli_json_put_whole(to, "bytes", sum->bytes);
     alqi_cli_json_put_whole(to, "blocks", sum->objects);
@@ -23,6 +24,8 @@ sum_put(const struct alqi_cli_leaks_run *r, json_t *to,
     if (alqi_cli_is_sampled(e)) {
         alqi_cli_json_put_whole(to, "bytes_low", bytes.low);
         alqi_cli_json_put_whole(to, "bytes_high", bytes.high);
+        alqi_cli_json_put_whole(to, "blocks_low", blocks.low);
+        alqi_cli_json_put_whole(to, "blocks_high", blocks.high);
     }
 }
 
@@ -221,6 +224,7 @@ json_t *
 alqi_cli_leaks_json(struct alqi_cli_leaks_run *r)
 {
     json_t *to = json_object(), *classes = json_object(), *sites = json_array();
+    json_t *old = json_object();
 
     look_put(r, to);
     alqi_cli_json_count(to, "stopped_us", r->core.stopped_ns / 1000);
@@ -244,6 +248,9 @@ alqi_cli_leaks_json(struct alqi_cli_leaks_run *r)
                           sum);
     }
     alqi_cli_json_set(to, "classes", classes);
+    alqi_cli_json_count(old, "scanned_bytes", r->scan.weak_bytes);
+    sum_put(r, old, &r->found.may_be_old);
+    alqi_cli_json_set(to, "may_be_old", old);
     for (uint32_t i = 0; i < r->found.n_rows; i++)
         json_array_append_new(sites, row_json(r, &r->found.rows[i]));
     alqi_cli_json_set(to, "sites", sites);

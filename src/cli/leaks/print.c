@@ -56,17 +56,25 @@ heads(const struct alqi_cli_leaks_run *r, const char *last)
     fprintf(t->out, "  %s%s\n", last, alqi_cli_style(t, ALQI_CLI_PLAIN));
 }
 
+/* Of no sample the error is an upper end, for which its column is too narrow.
+ */
 static void
 totals(const struct alqi_cli_leaks_run *r)
 {
+    const struct alqi_cli_estimator *e = &r->found.analysis.estimator;
     const struct alqi_cli_term *t = &r->term;
 
     heads(r, "");
     for (int c = 0; c < ALQI_CLI_LEAK_CLASSES; c++) {
-        figures(r, &r->found.totals[c]);
-        fprintf(t->out, "  %s%-9s%s %s\n", alqi_cli_style(t, ALQI_CLI_BOLD),
+        const struct alqi_cli_sum *sum = &r->found.totals[c];
+
+        figures(r, sum);
+        fprintf(t->out, "  %s%-9s%s %s", alqi_cli_style(t, ALQI_CLI_BOLD),
                 texts[c].title, alqi_cli_style(t, ALQI_CLI_PLAIN),
                 texts[c].meaning);
+        if (sum->n_blocks == 0 && is_sampled(r))
+            fprintf(t->out, "; %s", alqi_cli_error_of_bytes(e, sum).text);
+        fputc('\n', t->out);
     }
     fputc('\n', t->out);
 }
@@ -262,6 +270,42 @@ holders_draw(struct alqi_cli_leaks_run *r, enum alqi_cli_leak_class class)
     fputc('\n', t->out);
 }
 
+/* How to know more of an allocator's memory.  Python's collector keeps two
+ * words in front of an object, and pointers lead behind them. */
+static const char *
+old_advice(const struct alqi_cli_leaks_run *r)
+{
+    const struct alqi_raw_header *h = alqi_cli_recording_header(r->recording);
+
+    if (atomic_load(&h->counters[ALQI_RAW_PYTHON_SMALL]) > 0)
+        return "with PYTHONMALLOC=malloc Python's are known (but what its "
+               "collector manages stays POSSIBLE: pointers lead behind the "
+               "collector's header)";
+    return r->is_whole ? "those of the C library's malloc are known"
+                       : "'aliquot record --exact' knows them";
+}
+
+/* What is possible because of an allocator alone. */
+static void
+old_say(const struct alqi_cli_leaks_run *r)
+{
+    const struct alqi_cli_sum *sum = &r->found.may_be_old;
+    const struct alqi_cli_error_text error =
+        alqi_cli_error_of_bytes(&r->found.analysis.estimator, sum);
+    double weak_bytes = (double)r->scan.weak_bytes,
+           all_bytes = (double)r->scan.memory.n_words * 8;
+
+    if (sum->n_blocks == 0)
+        return;
+    fprintf(r->term.out,
+            "%s%s%s of POSSIBLE is not HELD because what leads there may be "
+            "old: %s, %s of what was looked through, is memory of an allocator "
+            "whose free blocks are not known; %s\n",
+            alqi_cli_text_bytes(sum->bytes).text, is_sampled(r) ? " " : "",
+            error.text, alqi_cli_text_bytes(weak_bytes).text,
+            alqi_cli_text_percent(weak_bytes / all_bytes).text, old_advice(r));
+}
+
 /* What the classes cannot know. */
 static void
 limits_say(const struct alqi_cli_leaks_run *r)
@@ -269,6 +313,7 @@ limits_say(const struct alqi_cli_leaks_run *r)
     const struct alqi_cli_leak_scan *s = &r->scan;
     FILE *out = r->term.out;
 
+    old_say(r);
     if (r->found.n_elsewhere > 0)
         fprintf(out,
                 "%s recorded blocks are in no class: the process was about to "

@@ -162,10 +162,15 @@ heap_scan(struct alqi_cli_leak_scan *s)
     for (size_t i = 0; i < s->heap.n_extents; i++) {
         const struct alqi_cli_leak_extent *e = &s->heap.extents[i];
 
+        uint64_t before = s->memory.n_words;
+
         s->has_roots = !e->is_known;
         alqi_cli_leak_memory_each(&s->memory, e->from, e->to, false, heap_words,
                                   s);
+        if (s->has_roots)
+            s->weak_bytes += (s->memory.n_words - before) * 8;
     }
+    s->n_weak = s->graph.n_roots;
     while (s->at < s->table.n)
         s->first[++s->at] = s->n_edges;
     s->is_weak = false;
@@ -375,6 +380,36 @@ is_whole(void *arg, uint32_t block, enum alqi_cli_leak_into into)
 
 /* ---- all of it ----------------------------------------------------------- */
 
+static void
+classify(struct alqi_cli_leak_graph *graph)
+{
+    if (!alqi_cli_leak_classify(graph))
+        alqi_cli_die("leaks: there is no memory");
+}
+
+static void
+weak_set(struct alqi_cli_leak_scan *s, bool is_weak)
+{
+    for (uint32_t i = 0; i < s->n_weak; i++)
+        s->roots[i].is_weak = is_weak;
+}
+
+/* What is held in these classes and possible in the others is so because an
+ * allocator's memory may be old. */
+static void
+current_find(struct alqi_cli_leak_scan *s)
+{
+    struct alqi_cli_leak_graph graph = s->graph;
+
+    if (s->n_weak == 0)
+        return;
+    weak_set(s, false);
+    classify(&graph);
+    weak_set(s, true);
+    free(graph.by);
+    s->current = graph.classes;
+}
+
 void
 alqi_cli_leak_scan_run(struct alqi_cli_leak_scan *s,
                        const struct alqi_cli_core *core, const char *recording,
@@ -394,8 +429,8 @@ alqi_cli_leak_scan_run(struct alqi_cli_leak_scan *s,
     s->whole = alqi_cli_zeros(s->table.n + 1, sizeof *s->whole);
     s->graph.is_whole = is_whole;
     s->graph.arg = s;
-    if (!alqi_cli_leak_classify(&s->graph))
-        alqi_cli_die("leaks: there is no memory");
+    current_find(s);
+    classify(&s->graph);
 }
 
 void
@@ -408,6 +443,7 @@ alqi_cli_leak_scan_free(struct alqi_cli_leak_scan *s)
     free(s->edges);
     free(s->roots);
     free(s->whole);
+    free(s->current);
     free(s->graph.classes);
     free(s->graph.by);
 }

@@ -34,6 +34,12 @@ struct alqi_cli_leak_scan {
                          * what is in these stays, on a stack, too */
     /* bytes of devices' memory, which is not read */
     uint64_t device_bytes;
+    /* bytes that were read of extents whose blocks are not all known */
+    uint64_t weak_bytes;
+    uint32_t n_weak; /* the first roots: those of such extents */
+    /* by block: its class if none of these was old; NULL: there is none; owned
+     */
+    uint8_t *current;
 };
 
 /* Finds heap, pointers and classes for the table, which the caller has filled.

@@ -122,21 +122,45 @@ name_make(const char *executable, uint64_t pid, char *name, size_t n)
              slash != NULL ? slash + 1 : "program", pid);
 }
 
-/* Gives the trace its name. A link fails where a file is; a rename takes its
- * place. False: said. */
-static bool
+static int
+exists_say(const char *shown)
+{
+    alqi_cli_say("snapshot: %s exists; -f overwrites it",
+                 alqi_cli_shown(shown).text);
+    return ALQI_CLI_USAGE;
+}
+
+/* What stands where the file is to go, before there is one.  -1 to go on, or
+ * the exit status. */
+static int
+place_check(const struct snapshot *s, const char *name, const char *shown)
+{
+    struct stat st;
+
+    if (lstat(name, &st) != 0)
+        return -1;
+    if (!s->is_forced)
+        return exists_say(shown);
+    if (stat(name, &st) != 0 || S_ISREG(st.st_mode))
+        return -1;
+    return alqi_cli_unreadable("snapshot: %s is not a regular file",
+                               alqi_cli_shown(shown).text);
+}
+
+/* Gives the trace its name, which another one may have taken meanwhile: a link
+ * fails then, a rename takes its place.  The exit status. */
+static int
 trace_place(const struct snapshot *s, const char *temporary, const char *name)
 {
+    int rc;
+
     if (s->is_forced ? alqi_cli_output_replace(temporary, name)
                      : link(temporary, name) == 0)
-        return true;
-    if (errno == EEXIST)
-        alqi_cli_say(s->is_forced ? "snapshot: %s is not a regular file"
-                                  : "snapshot: %s exists; -f overwrites it",
-                     name);
-    else
-        alqi_cli_say("snapshot: cannot create %s: %s", name, strerror(errno));
-    return false;
+        return ALQI_CLI_OK;
+    rc = errno == EEXIST ? place_check(s, name, name) : -1;
+    return rc >= 0 ? rc
+                   : alqi_cli_unreadable("snapshot: cannot create %s: %s", name,
+                                         strerror(errno));
 }
 
 /* Whether every block was recorded. */
@@ -167,12 +191,14 @@ trace_make(const struct snapshot *s, write_fn *write, const void *arg,
 {
     struct alqi_cli_convert_result result;
     char temporary[PATH_MAX + 16];
+    int rc = place_check(s, name, name), fd;
     mode_t mask = umask(0);
     bool ok = false;
     FILE *out;
-    int fd;
 
     umask(mask);
+    if (rc >= 0)
+        return rc;
     snprintf(temporary, sizeof temporary, "%s.XXXXXX", name);
     fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
@@ -189,16 +215,16 @@ trace_make(const struct snapshot *s, write_fn *write, const void *arg,
         alqi_cli_say("snapshot: cannot write the trace: %s", strerror(errno));
         ok = false;
     }
-    ok = ok && trace_place(s, temporary, name);
+    rc = ok ? trace_place(s, temporary, name) : ALQI_CLI_UNREADABLE;
     unlink(temporary);
-    if (ok && what != NULL)
+    if (rc == ALQI_CLI_OK && what != NULL)
         printf("%s %s of %s allocated -> %s\n",
                alqi_cli_text_count((double)result.n_allocs).text, what,
                alqi_cli_text_bytes(result.allocated_bytes).text,
                alqi_cli_shown(name).text);
-    else if (ok)
+    else if (rc == ALQI_CLI_OK)
         printf("copied -> %s\n", alqi_cli_shown(name).text);
-    return ok ? ALQI_CLI_OK : ALQI_CLI_UNREADABLE;
+    return rc;
 }
 
 /* Copies a trace of several streams as it is. Readers pass over what is cut of
@@ -337,14 +363,6 @@ graph_shown(const struct snapshot *s, const char *name)
     return s->output != NULL ? s->output : strrchr(name, '/') + 1;
 }
 
-static int
-graph_exists(const struct snapshot *s, const char *name)
-{
-    alqi_cli_say("snapshot: %s exists; -f overwrites it",
-                 alqi_cli_shown(graph_shown(s, name)).text);
-    return ALQI_CLI_UNREADABLE;
-}
-
 /* Waits until the process has written it.  -1 to go on, or the exit status. */
 static int
 graph_await(const struct snapshot *s, char reply[ALQI_CLI_REPLY_BYTES])
@@ -383,7 +401,7 @@ graph_take(const struct snapshot *s, const char *part, const char *name)
     snprintf(to, sizeof to, "%.*s", (int)(strlen(from) - n_less), from);
     if (!s->is_forced && lstat(to, &st) == 0) {
         unlink(from);
-        return graph_exists(s, name);
+        return exists_say(graph_shown(s, name));
     }
     if (rename(from, to) != 0 || stat(to, &st) != 0)
         return alqi_cli_finding("snapshot: cannot name %s: %s; it is %s",
@@ -399,20 +417,15 @@ static int
 run_graph(struct snapshot *s)
 {
     char name[PATH_MAX], part[PART_BYTES], reply[ALQI_CLI_REPLY_BYTES];
-    struct stat st;
     int rc;
 
     s->target.is_heap = true;
     if (!graph_name(s, name, sizeof name))
         return alqi_cli_usage("snapshot", "snapshot: --graph needs -p PID, or "
                                           "--control and -o FILE");
-    if (lstat(name, &st) == 0 && !s->is_forced)
-        return graph_exists(s, name);
-    if (lstat(name, &st) == 0 && !S_ISREG(st.st_mode)) {
-        alqi_cli_say("snapshot: %s is not a regular file",
-                     alqi_cli_shown(graph_shown(s, name)).text);
-        return ALQI_CLI_UNREADABLE;
-    }
+    rc = place_check(s, name, graph_shown(s, name));
+    if (rc >= 0)
+        return rc;
     snprintf(part, sizeof part, "%s.%d.part", name, (int)getpid());
     rc = alqi_cli_command(&s->target, "graph", 0, part, reply);
     if (rc < 0)

@@ -65,6 +65,10 @@ const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS] = {
      true},
     {"dropped_marks", "marks dropped: their phases are part of the one before",
      true, false},
+    {"unlooked",
+     "of the processes --leaks did not look at: a signal, exec or a bare "
+     "system call came first, or a filter of system calls",
+     false, false, true},
 };
 
 /* The converter writes source=malloc into the context. */

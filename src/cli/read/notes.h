@@ -70,7 +70,7 @@ struct alqi_cli_module_note {
 };
 
 /* What a recording counts beside its events. */
-enum { ALQI_CLI_N_COUNTERS = 18 };
+enum { ALQI_CLI_N_COUNTERS = 19 };
 
 /* What a counter of the end record means. */
 struct alqi_cli_counter {
@@ -82,6 +82,8 @@ struct alqi_cli_counter {
     bool is_loss;
     /* a block, or a block's end, is not in the recording */
     bool is_hole;
+    /* figures are as true, and the report says so, too */
+    bool is_said;
 };
 
 extern const struct alqi_cli_counter alqi_cli_counters[ALQI_CLI_N_COUNTERS];

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,6 +22,7 @@
 #include "cli/attach/end.h"
 #include "cli/record/writer.h"
 #include "cli/tool/cli.h"
+#include "cli/tool/output.h"
 
 enum { ASKED_MS = 5000 }; /* for the process to connect */
 
@@ -28,23 +30,28 @@ enum { ASKED_MS = 5000 }; /* for the process to connect */
 static int
 output_open(const struct alqi_cli_record_run *run)
 {
-    int fd;
-
     if (run->leaks_output == NULL)
         return dup(STDERR_FILENO);
-    fd =
-        open(run->leaks_output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        alqi_cli_say("record: cannot create %s: %s", run->leaks_output,
-                     strerror(errno));
-    return fd;
+    return open(run->leaks_output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                0666);
 }
 
-/* Prints there what would go to standard output. */
 static void
-leaks_say(const struct alqi_cli_record_run *run, uint32_t pid,
-          struct alqi_cli_reaches *found,
-          const struct alqi_cli_end_watch *watch)
+unwritten_say(struct alqi_cli_record_run *run, int error)
+{
+    if (run->leaks_output == NULL)
+        return; /* standard error cannot be written: nobody would read it */
+    run->n_unwritten++;
+    alqi_cli_say("record: cannot write %s: %s", run->leaks_output,
+                 strerror(error));
+}
+
+/* Has what is printed to standard output go there.  What could not be written
+ * does not go to the program's own output. */
+static void
+leaks_print(struct alqi_cli_record_run *run, int output, pid_t pid,
+            struct alqi_cli_reaches *found,
+            const struct alqi_cli_end_watch *watch)
 {
     char number[16];
     char *argv[] = {(char *)"leaks",
@@ -53,18 +60,34 @@ leaks_say(const struct alqi_cli_record_run *run, uint32_t pid,
                     number,
                     (char *)(run->leaks_output != NULL ? "--json" : NULL),
                     NULL};
-    int output = output_open(run), own;
+    int error;
 
-    snprintf(number, sizeof number, "%u", pid);
+    snprintf(number, sizeof number, "%d", (int)pid);
+    dup2(output, STDOUT_FILENO);
+    (void)alqi_cli_leaks_at_end(argv[4] != NULL ? 5 : 4, argv, found, watch);
+    error = alqi_cli_stream_error(stdout);
+    __fpurge(stdout);
+    clearerr(stdout);
+    if (error != 0)
+        unwritten_say(run, error);
+}
+
+static void
+leaks_say(struct alqi_cli_record_run *run, pid_t pid,
+          struct alqi_cli_reaches *found,
+          const struct alqi_cli_end_watch *watch)
+{
+    int output, own;
+
     fflush(stdout);
     own = dup(STDOUT_FILENO);
-    if (output >= 0 && dup2(output, STDOUT_FILENO) >= 0) {
-        (void)alqi_cli_leaks_at_end(argv[4] != NULL ? 5 : 4, argv, found,
-                                    watch);
-        fflush(stdout);
-    }
-    if (output >= 0)
+    output = output_open(run);
+    if (output >= 0) {
+        leaks_print(run, output, pid, found, watch);
         close(output);
+    } else {
+        unwritten_say(run, errno);
+    }
     if (own >= 0) {
         dup2(own, STDOUT_FILENO);
         close(own);
@@ -122,7 +145,7 @@ process_look(struct alqi_cli_record_run *run, struct alqi_raw_header *h,
     *found =
         (struct alqi_cli_reaches){.pid = h->pid, .start_ns = h->start_mono_ns};
     if (pid > 0)
-        leaks_say(run, (uint32_t)pid, found, &watch);
+        leaks_say(run, pid, found, &watch);
 }
 
 void

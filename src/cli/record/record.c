@@ -28,6 +28,7 @@
 #include "base/pattern.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/launch.h"
+#include "cli/tool/output.h"
 #include "cli/tool/program.h"
 #include "cli/tool/rate.h"
 #include "cli/record/attached.h"
@@ -224,17 +225,12 @@ alqi_cli_record_directory_make(struct alqi_cli_record_run *r)
     return true;
 }
 
-/* What can be known of the output's name before the program has run. False:
- * the reason has been said. */
+/* A file that stands where the trace is to go. */
 static bool
-output_check(const struct alqi_cli_record_run *r)
+is_replaced(const struct alqi_cli_record_run *r, const char *path)
 {
-    char path[PATH_MAX];
     struct stat st;
 
-    alqi_cli_record_name(r, "", 0, path, sizeof path);
-    if (r->output == NULL || r->is_late || lstat(path, &st) != 0)
-        return true;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return alqi_cli_refuse("record: %s is a directory: name a file in it",
                                path);
@@ -247,6 +243,60 @@ output_check(const struct alqi_cli_record_run *r)
     else
         alqi_cli_say("record: %s exists; -f overwrites it", path);
     return false;
+}
+
+/* Tries a file that is written when the program has ended.  False: said. */
+static bool
+output_try(const char *path)
+{
+    return alqi_cli_output_try(path) ||
+           alqi_cli_refuse("record: cannot create %s: %s", path,
+                           strerror(errno));
+}
+
+/* Whether the trace can be written, as far as that is known before the program
+ * has run.  Where the name is not known, one like it is tried: another number
+ * follows a name that is taken.  False: said. */
+static bool
+trace_check(const struct alqi_cli_record_run *r)
+{
+    char path[2 * PATH_MAX + 32];
+    size_t n;
+    struct stat st;
+
+    if (r->output != NULL && !r->is_late) {
+        alqi_cli_record_name(r, "", 0, path, PATH_MAX);
+        if (lstat(path, &st) != 0)
+            return output_try(path);
+        return is_replaced(r, path) && (r->is_memtrace || output_try(path));
+    }
+    alqi_cli_record_name_stem(r, "", (uint32_t)getpid(), false, path, PATH_MAX);
+    n = strlen(path);
+    snprintf(path + n, sizeof path - n, "%s", r->suffix);
+    return lstat(path, &st) == 0 || output_try(path);
+}
+
+static bool
+outputs_check(const struct alqi_cli_record_run *r)
+{
+    if (!trace_check(r))
+        return false;
+    if (r->leaks_output == NULL)
+        return true;
+    if (r->output != NULL && strcmp(r->output, r->leaks_output) == 0)
+        return alqi_cli_refuse("record: --leaks and --output are one file, %s: "
+                               "name two",
+                               r->output);
+    return output_try(r->leaks_output);
+}
+
+/* The program's, or, where that is 0 and an output could not be written, ours.
+ */
+static int
+status_of(const struct alqi_cli_record_run *r, int program_status)
+{
+    return program_status == 0 && r->n_unwritten > 0 ? EXIT_OURS
+                                                     : program_status;
 }
 
 /* What --allocator names can be where functions begin.  -1, or the status to
@@ -385,7 +435,7 @@ run(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
                      "(its message says why), or the dynamic linker did not "
                      "load the profiler",
                      launch->argv[0]);
-    return alqi_cli_launch_mirror(r->wait_status);
+    return status_of(r, alqi_cli_launch_mirror(r->wait_status));
 }
 
 /* A program that the dynamic linker lets no profiler into runs all the same. */
@@ -507,12 +557,13 @@ run_attached(struct alqi_cli_record_run *r, bool has_program)
         return status;
     if (!alqi_cli_record_name_set(r))
         return ALQI_CLI_USAGE;
-    if (!output_check(r) || !alqi_cli_preload_find(preload, sizeof preload))
-        return EXIT_OURS;
-    if (!alqi_cli_record_attached(r, preload))
+    if (!outputs_check(r))
+        return ALQI_CLI_USAGE;
+    if (!alqi_cli_preload_find(preload, sizeof preload) ||
+        !alqi_cli_record_attached(r, preload))
         return EXIT_OURS;
     alqi_cli_record_traces(r);
-    return 0;
+    return status_of(r, 0);
 }
 
 /* The run's state is static because it is large. */
@@ -562,7 +613,9 @@ alqi_cli_record(int argc, char **argv)
         return ALQI_CLI_USAGE;
     if (!alqi_cli_record_name_set(&r))
         return ALQI_CLI_USAGE;
-    if (!output_check(&r) || !alqi_cli_preload_find(preload, sizeof preload) ||
+    if (!outputs_check(&r))
+        return ALQI_CLI_USAGE;
+    if (!alqi_cli_preload_find(preload, sizeof preload) ||
         !alqi_cli_record_directory_make(&r))
         return EXIT_OURS;
     late_text_make(&r);

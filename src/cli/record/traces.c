@@ -117,6 +117,7 @@ trace_create(struct alqi_cli_record_run *r, const struct image *image,
     if (file != NULL)
         return file;
     alqi_cli_say("record: cannot create %s: %s", path, strerror(errno));
+    r->n_unwritten++;
     if (fd >= 0)
         close(fd);
     if (fd >= 0 && !r->is_forced) /* then this call has made the file */
@@ -127,8 +128,8 @@ trace_create(struct alqi_cli_record_run *r, const struct image *image,
 /* Closes a trace. One that is not whole, or not wanted, is unlinked. False: it
  * could not be written, and the reason has been said. */
 static bool
-trace_finish(struct alqi_cli_trace_out *out, enum alq_status status,
-             const char *path, bool is_wanted)
+trace_finish(struct alqi_cli_record_run *r, struct alqi_cli_trace_out *out,
+             enum alq_status status, const char *path, bool is_wanted)
 {
     const char *why = alqi_cli_trace_failure(out, status);
     struct stat st;
@@ -136,8 +137,10 @@ trace_finish(struct alqi_cli_trace_out *out, enum alq_status status,
 
     if (fclose(out->file) != 0 && why == NULL)
         why = strerror(errno);
-    if (why != NULL && is_wanted)
+    if (why != NULL && is_wanted) {
         alqi_cli_say("record: writing %s: %s", path, why);
+        r->n_unwritten++;
+    }
     if ((why != NULL || !is_wanted) && is_file)
         unlink(path);
     return why == NULL || !is_wanted;
@@ -248,6 +251,29 @@ say_patched(const struct alqi_raw_header *h)
                      alqi_base_file_name(h->executable), h->pid, n);
 }
 
+/* Says that --leaks did not see the process, why, and what does. */
+static void
+say_unlooked(struct alqi_cli_recording *recording)
+{
+    const struct alqi_raw_header *h = alqi_cli_recording_header(recording);
+    const char *ended = alqi_cli_recording_ended(recording);
+    int signal = alqi_cli_recording_signal(recording);
+    char why[120] = "it forbade itself system calls, or ended by a bare one";
+
+    if (!alqi_cli_recording_is_unlooked(recording))
+        return;
+    if (signal != 0)
+        snprintf(why, sizeof why, "signal %d ended it", signal);
+    else if (strcmp(ended, "killed") == 0)
+        strcpy(why, "a signal or a bare system call ended it");
+    else if (strcmp(ended, "exec") == 0)
+        strcpy(why, "it went on as another program (exec)");
+    alqi_cli_say("%s (%u) was not looked at, for %s: which of its blocks were "
+                 "lost is not known; ask 'aliquot leaks -p PID' while it runs, "
+                 "or let it end by exit()",
+                 alqi_base_file_name(h->executable), h->pid, why);
+}
+
 /* Reports a trace. Empty ones of other images are only counted. */
 static void
 say_result(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
@@ -286,6 +312,7 @@ is_all_dropped(struct alqi_cli_record_run *r, const struct alqi_raw_header *h,
     if (result->n_allocs > 0 || n == 0)
         return false;
     r->n_explained++;
+    r->n_unwritten++;
     alqi_cli_say("record: %s (%u) left no trace: %" PRIu64
                  " %s%s dropped, for there was no room in %s",
                  alqi_base_file_name(h->executable), h->pid, n,
@@ -390,10 +417,12 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
                 (!is_all_dropped(r, h, &result) &&
                  !(result.n_allocs == 0 && !image.is_main &&
                    (pid_t)h->pid == r->pid)); /* it only executed the next */
-    ok = trace_finish(&out, status, path, is_wanted);
+    ok = trace_finish(r, &out, status, path, is_wanted);
     if (ok && is_wanted) {
         say_result(r, h, &result, image.is_main, path);
         say_drops(h, &result);
+        if (result.n_allocs > 0 || image.is_main)
+            say_unlooked(recording);
         r->n_traces++;
     }
     alqi_cli_recording_drop(recording);
@@ -479,7 +508,7 @@ heap_write(struct alqi_cli_record_run *r, const char *from,
                                        r->symbols, alqi_cli_trace_put, &out,
                                        &result);
     alqi_cli_reaches_free(&reaches);
-    if (!trace_finish(&out, status, path, true))
+    if (!trace_finish(r, &out, status, path, true))
         return false;
     say_heap(r, h, &result, path);
     return true;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -164,6 +165,27 @@ alqi_cli_output_replace(const char *finished, const char *path)
         return rename(finished, path) == 0;
     errno = EEXIST;
     return false;
+}
+
+/* To open and close a pipe would be an end for who reads it.  A link that leads
+ * nowhere yet has its file made, and removed again. */
+bool
+alqi_cli_output_try(const char *path)
+{
+    char made[PATH_MAX];
+    struct stat st;
+    bool is_new = stat(path, &st) != 0;
+    int fd;
+
+    if (!is_new && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return access(path, W_OK) == 0;
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return false;
+    close(fd);
+    if (is_new && realpath(path, made) != NULL)
+        unlink(made);
+    return true;
 }
 
 bool

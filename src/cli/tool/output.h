@@ -53,6 +53,10 @@ int alqi_cli_output_numbered(const char *stem, const char *suffix, mode_t mode,
  * file or nothing.  False: errno, which is EEXIST for a device or a pipe. */
 bool alqi_cli_output_replace(const char *finished, const char *path);
 
+/* Whether a file can be written there, as far as that is known before: it is
+ * opened, and what is there stays as it is.  False: errno. */
+bool alqi_cli_output_try(const char *path);
+
 /* Whether two names lead to one file that exists. */
 bool alqi_cli_output_is(const char *path, const char *other);
 
