@@ -69,7 +69,7 @@ put_before(struct alq_domain *d, struct alq_global *global, unsigned tag)
 {
     alq_value block = alq_alloc(d, 2, tag);
 
-    check(block != ALQ_NULL, 4);
+    check(!alq_is_null(block), 4);
     alq_store(d, block, 1, global->value);
     global->value = block;
 }
@@ -81,7 +81,7 @@ entry_add(struct alq_domain *d, unsigned place)
 
     f.entry = alq_alloc(d, 2, TAG_ENTRY);
     f.text = alq_alloc_string(d, STRING_BYTES);
-    check(f.entry != ALQ_NULL && f.text != ALQ_NULL, 5);
+    check(!alq_is_null(f.entry) && !alq_is_null(f.text), 5);
     alq_store(d, f.entry, 0, f.text);
     alq_store(d, f.entry, 1, alq_field(table.value, place));
     alq_store(d, table.value, place, f.entry);
@@ -98,7 +98,7 @@ variables_fill(struct alq_domain *d)
     for (unsigned i = KINDS; i-- > 0;)
         put_before(d, &deep, TAG_KIND + i);
     table.value = alq_alloc(d, PLACES, TAG_TABLE);
-    check(table.value != ALQ_NULL, 6);
+    check(!alq_is_null(table.value), 6);
     for (unsigned i = 0; i < PLACES * ENTRIES; i++)
         entry_add(d, i % PLACES);
 }
@@ -164,7 +164,7 @@ work(struct alq_domain *d, const char *end)
     while (alq_is_block(alq_field(f.last, 1)))
         f.last = alq_field(f.last, 1);
     for (unsigned i = 0; i < GARBAGE; i++)
-        check(alq_alloc(d, 3, TAG_GARBAGE) != ALQ_NULL, 8);
+        check(!alq_is_null(alq_alloc(d, 3, TAG_GARBAGE)), 8);
     if (strcmp(end, "exit") == 0)
         exit(0);
     if (strcmp(end, "stop") == 0)

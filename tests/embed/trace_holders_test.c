@@ -64,7 +64,7 @@ begin(int format)
     list_make();
     first_garbage = number();
     for (int i = 0; i < GARBAGE; i++)
-        CHECK(alq_alloc(d, 3, 0) != ALQ_NULL);
+        CHECK(!alq_is_null(alq_alloc(d, 3, 0)));
     if (IS_HARD) { /* it collects in the end, whose deaths no trace has */
         CHECK(alq_gc_full_major(d) == ALQ_OK);
         (void)number();
