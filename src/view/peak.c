@@ -3,10 +3,10 @@
  * [peak.h] Callers tell the events in order: moment before each one, then
  * born, died or gone. The colours are alike, and the header's inline functions
  * do all, until one of them calls split (.inv.alike); what is here works on
- * colours that are split, or on both. Each path has two states: far, and near its height. A
- * birth brings it near and begins a new span; a fall below near_bytes makes it
- * far. In moment, a path that is near compares the time since the last event
- * with its longest span. */
+ * colours that are split, or on both. Each path has two states: far, and near
+ * its height. A birth brings it near and begins a new span; a fall below
+ * near_bytes makes it far. In moment, a path that is near compares the time
+ * since the last event with its longest span. */
 #include <math.h>
 
 #include "base/base.h"
@@ -52,8 +52,9 @@ chooser(unsigned k)
     return (k + 1) % ALQI_VIEW_COLOURS;
 }
 
-/* What path k follows: its chooser's bytes, or all of them (.def.borrow). Before
- * the first block that is nothing, so alike colours need no other rule. */
+/* What path k follows: its chooser's bytes, or all of them (.def.borrow).
+ * Before the first block that is nothing, so alike colours need no other rule.
+ */
 static double
 level(const struct alqi_view_peak *peak, unsigned k)
 {

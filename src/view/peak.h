@@ -27,8 +27,8 @@
  * .def.borrow   A colour that has had no block yet tells nothing: its path
  *               follows all three.
  * .inv.alike    Until a block comes that not every colour surely sees, the
- *               colours have had the same: only number 0 is kept, and stands for
- *               all. From then on (is_split) each has its own. */
+ *               colours have had the same: only number 0 is kept, and stands
+ * for all. From then on (is_split) each has its own. */
 #ifndef ALQI_VIEW_PEAK_H
 #define ALQI_VIEW_PEAK_H
 

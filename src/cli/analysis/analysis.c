@@ -35,17 +35,16 @@
  *
  * Live bytes are a running sum of doubles. The sum is set to zero whenever no
  * block is alive, and only the drawn path comes from it. */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "cli/analysis/analysis.h"
+#include "cli/analysis/enter.h"
 #include "cli/tool/cli.h"
 
 enum { NO_DOMAIN = UINT16_MAX + 1 };
-
-/* For what each event of an exact recording passes through. */
-#define EVERY_EVENT static inline __attribute__((always_inline))
 
 /* The last epoch number before renumbering (.inv.last). */
 enum { EPOCH_MAX = (int)((UINT32_C(1) << ALQI_CLI_EPOCH_BITS) - 1) };
@@ -91,11 +90,11 @@ site_of(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
     number = a->site_of_node[node];
     if (ALQI_UNLIKELY(number == 0 || sites[number - 1].thread != thread ||
                       sites[number - 1].size_class != size_class))
-        site_find(a, &(struct alqi_cli_open_site){
-                         .node = node,
-                         .thread = thread,
-                         .size_class = (uint8_t)size_class,
-                         .is_mapping = is_mapping});
+        site_find(
+            a, &(struct alqi_cli_open_site){.node = node,
+                                            .thread = thread,
+                                            .size_class = (uint8_t)size_class,
+                                            .is_mapping = is_mapping});
     return a->site_of_node[node] - 1;
 }
 
@@ -172,61 +171,6 @@ watch_of(const struct alqi_cli_analysis *a)
     return a->options.watch;
 }
 
-/* What a block stands for; in an exact recording itself. */
-EVERY_EVENT struct alqi_cli_weight
-weigh(struct alqi_cli_analysis *a, uint16_t rate, uint64_t length,
-      bool is_exact)
-{
-    return is_exact ? alqi_cli_weigh_certain(&a->estimator, length)
-                    : alqi_cli_weigh(&a->estimator, rate, length);
-}
-
-/* The same in a colour that sees it. */
-EVERY_EVENT struct alqi_cli_weight
-weigh_colour(struct alqi_cli_analysis *a, uint16_t rate, uint64_t length,
-             bool is_exact)
-{
-    return is_exact ? alqi_cli_weigh_certain(&a->estimator, length)
-                    : alqi_cli_weigh_colour(&a->estimator, rate, length);
-}
-
-/* The colours that see the block of that number. */
-EVERY_EVENT unsigned
-colours_of(struct alqi_cli_analysis *a, uint64_t id, uint16_t rate,
-           uint64_t length, bool is_exact)
-{
-    return is_exact ? ALQI_VIEW_ALL_COLOURS
-                    : alqi_cli_colours(&a->estimator, rate, length, id);
-}
-
-/* The colours at whose last peak a live block was live, whether or not they see
- * it. */
-EVERY_EVENT unsigned
-moments_of(const struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
-           bool is_exact)
-{
-    unsigned colours = 0;
-
-    if (is_exact)
-        return b->epoch < a->epochs[0] ? ALQI_VIEW_ALL_COLOURS : 0;
-    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
-        if (b->epoch < a->epochs[k])
-            colours |= 1u << k;
-    return colours;
-}
-
-/* The colours that count a live block at their last peak. */
-EVERY_EVENT unsigned
-at_peak_of(struct alqi_cli_analysis *a, uint64_t id,
-           const struct alqi_cli_life *b, bool is_exact)
-{
-    unsigned colours = moments_of(a, b, is_exact);
-
-    if (colours != 0)
-        colours &= colours_of(a, id, b->rate, b->length, is_exact);
-    return colours;
-}
-
 /* An epoch begins for these colours: what was live since the last event is
  * their peak so far. */
 static ALQI_NOINLINE void
@@ -262,180 +206,21 @@ moment(struct alqi_cli_analysis *a, uint64_t us)
 }
 
 /* Enters a birth into live bytes, timeline and peak. */
-EVERY_EVENT void
+ALQI_CLI_EVERY_EVENT void
 live_raise(struct alqi_cli_analysis *a, uint64_t us, uint64_t id,
            uint64_t length, double bytes, bool is_exact)
 {
     double before = a->live_bytes;
-    struct alqi_cli_weight w = weigh_colour(a, a->rate, length, is_exact);
+    struct alqi_cli_weight w =
+        alqi_cli_weigh_colour_as(a, a->rate, length, is_exact);
 
     a->live_bytes += bytes;
     alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
     if (a->live_bytes > a->most_bytes)
         a->most_bytes = a->live_bytes;
     alqi_view_peak_born(
-        &a->peak, us, colours_of(a, id, a->rate, length, is_exact), w.bytes,
-        is_exact ? 0 : alqi_cli_colour_bytes(&a->estimator, a->rate));
-}
-
-/* The block for options.blocks. moments say for which colours it was alive at
- * the peak that is the last now. */
-static struct alqi_cli_block
-block_from(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
-           uint64_t died_us, unsigned at_peak)
-{
-    struct alqi_cli_weight w =
-        alqi_cli_weigh(&a->estimator, b->rate, b->length);
-    struct alqi_cli_block block = {
-        .born_us = b->time_us,
-        .died_us = died_us > b->time_us ? died_us : b->time_us,
-        .bytes = w.bytes,
-        .objects = w.objects,
-        .colour_bytes =
-            alqi_cli_weigh_colour(&a->estimator, b->rate, b->length).bytes /
-            ALQI_VIEW_COLOURS,
-        .site = b->site,
-        .thread = a->open.sites[b->site].thread,
-    };
-
-    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
-        block.moments[k] = (at_peak >> k & 1) != 0 ? a->moments[k] : 0;
-    return block;
-}
-
-/* Hands out the block, after those of its chain that went before it. */
-static ALQI_NOINLINE void
-block_tell(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
-           const struct alqi_cli_block *block)
-{
-    for (size_t i = 0; chain != NULL && i < chain->n_blocks; i++)
-        alqi_cli_blocks_take(a->options.blocks, &chain->blocks[i], a->moments);
-    alqi_cli_blocks_take(a->options.blocks, block, a->moments);
-}
-
-/* Counts a block that is gone at the last peak of these colours. In each
- * colour it has that colour's weight, but only the first of the block's
- * colours counts it as one block. */
-static ALQI_NOINLINE void
-at_peak_enter(struct alqi_cli_analysis *a, struct alqi_cli_at_peak *at,
-              uint64_t id, const struct alqi_cli_life *b, double life_us,
-              unsigned colours)
-{
-    struct alqi_cli_weight w =
-        alqi_cli_weigh_colour(&a->estimator, b->rate, b->length);
-    unsigned first = alqi_view_first_colour(
-        alqi_cli_colours(&a->estimator, b->rate, b->length, id));
-
-    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
-        struct alqi_cli_sum *sum;
-
-        if ((colours >> k & 1) == 0)
-            continue;
-        sum = alqi_cli_at_peak_of(at, k, a->epochs[k]);
-        alqi_cli_sum_add(sum, &w, life_us, b->n_samples);
-        if (first != 1u << k) { /* it counts as one */
-            sum->n_blocks--;
-            sum->n_samples -= b->n_samples;
-        }
-    }
-}
-
-static double
-life_of(const struct alqi_cli_life *b, const struct alqi_cli_chain *chain,
-        uint64_t us)
-{
-    uint64_t born_us = chain != NULL ? chain->born_us : b->time_us;
-
-    return us > born_us ? (double)(us - born_us) : 0;
-}
-
-/* The sum, with lives of that length. */
-static struct alqi_cli_sum
-sum_lived(struct alqi_cli_sum sum, double life_us)
-{
-    sum.life_us = sum.objects * life_us;
-    return sum;
-}
-
-/* Enters blocks that a chain has left behind, into sites that are sampled. Peak
- * sums of an epoch that is not the last are forgotten. */
-static void
-link_enter_sampled(struct alqi_cli_analysis *a, const struct alqi_cli_link *l,
-                   double life_us, enum alqi_cli_part part)
-{
-    struct alqi_cli_sampled_site *site = &a->open.sampled[l->site];
-    struct alqi_cli_sum sum = sum_lived(l->all, life_us);
-
-    alqi_cli_sum_join(&site->parts[part], &sum);
-    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
-        if (l->at_peak.epochs[k] != a->epochs[k])
-            continue;
-        sum = sum_lived(l->at_peak.sums[k], life_us);
-        alqi_cli_sum_join(alqi_cli_at_peak_of(&site->at_peak, k, a->epochs[k]),
-                          &sum);
-    }
-}
-
-/* The same where all is exact: the first colour has all. */
-static void
-link_enter_exact(struct alqi_cli_analysis *a, const struct alqi_cli_link *l,
-                 double life_us, enum alqi_cli_part part)
-{
-    struct alqi_cli_exact_site *site = &a->open.exact[l->site];
-    struct alqi_cli_sum sum = sum_lived(l->all, life_us);
-
-    alqi_cli_tally_join(&site->parts[part], &sum);
-    if (l->at_peak.epochs[0] != a->epochs[0])
-        return;
-    sum = sum_lived(l->at_peak.sums[0], life_us);
-    alqi_cli_tally_join(alqi_cli_exact_at_peak(site, a->epochs[0]), &sum);
-}
-
-/* Enters the blocks that a chain has left behind: they had the life of the
- * whole. */
-static ALQI_NOINLINE void
-links_enter(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
-            double life_us, enum alqi_cli_part part)
-{
-    for (struct alqi_cli_link *l = chain->links; l != NULL; l = l->next) {
-        if (a->is_exact)
-            link_enter_exact(a, l, life_us, part);
-        else
-            link_enter_sampled(a, l, life_us, part);
-    }
-}
-
-/* Counts a block that is gone in its site, for the peak of these colours. */
-EVERY_EVENT void
-peak_enter(struct alqi_cli_analysis *a, uint64_t id,
-           const struct alqi_cli_life *b, double life_us, unsigned colours,
-           bool is_exact)
-{
-    if (colours == 0)
-        return;
-    if (is_exact)
-        alqi_cli_tally_add(
-            alqi_cli_exact_at_peak(&a->open.exact[b->site], a->epochs[0]),
-            alqi_cli_block_bytes(&a->estimator, b->length), life_us,
-            b->n_samples);
-    else
-        at_peak_enter(a, &a->open.sampled[b->site].at_peak, id, b, life_us,
-                      colours);
-}
-
-/* Counts a block that died in its part of its site. */
-EVERY_EVENT void
-part_enter(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
-           double life_us, enum alqi_cli_part part, bool is_exact)
-{
-    struct alqi_cli_weight w = weigh(a, b->rate, b->length, is_exact);
-
-    if (is_exact)
-        alqi_cli_tally_add(&a->open.exact[b->site].parts[part], w.bytes,
-                           life_us, b->n_samples);
-    else
-        alqi_cli_sum_add(&a->open.sampled[b->site].parts[part], &w, life_us,
-                         b->n_samples);
+        &a->peak, us, alqi_cli_colours_as(a, id, a->rate, length, is_exact),
+        w.bytes, is_exact ? 0 : alqi_cli_colour_bytes(&a->estimator, a->rate));
 }
 
 static inline bool
@@ -445,14 +230,14 @@ is_summed(const struct alqi_cli_analysis *a, double life_us)
 }
 
 /* Enters a block that died, with its chain if it ends one. */
-EVERY_EVENT void
+ALQI_CLI_EVERY_EVENT void
 held_end(struct alqi_cli_analysis *a, const struct alqi_cli_held *h,
          bool is_exact)
 {
     const struct alqi_cli_life *b = &h->life;
     uint64_t id = h->id, us = h->us;
     struct alqi_cli_chain *chain = alqi_cli_chains_take(&a->chains, id);
-    double life_us = life_of(b, chain, us);
+    double life_us = alqi_cli_enter_life(b, chain, us);
     enum alqi_cli_part part =
         life_us < a->options.temporary_us ? ALQI_CLI_BRIEF : ALQI_CLI_LONG;
     struct alqi_cli_block block;
@@ -461,20 +246,20 @@ held_end(struct alqi_cli_analysis *a, const struct alqi_cli_held *h,
         watch_of(a)->chain(watch_of(a)->arg, id, life_us);
     if (is_summed(a, life_us)) {
         if (ALQI_UNLIKELY(a->options.blocks != NULL)) {
-            block = block_from(a, b, us, h->at_peak);
-            block_tell(a, chain, &block);
+            block = alqi_cli_enter_block(a, b, us, h->at_peak);
+            alqi_cli_enter_tell(a, chain, &block);
         }
         if (ALQI_UNLIKELY(chain != NULL))
-            links_enter(a, chain, life_us, part);
-        peak_enter(a, id, b, life_us, h->at_peak, is_exact);
-        part_enter(a, b, life_us, part, is_exact);
+            alqi_cli_enter_links(a, chain, life_us, part);
+        alqi_cli_enter_peak(a, id, b, life_us, h->at_peak, is_exact);
+        alqi_cli_enter_part(a, b, life_us, part, is_exact);
     }
     if (ALQI_UNLIKELY(chain != NULL))
         alqi_cli_chain_free(chain);
 }
 
 /* The block that was freed last has no successor: enters it (.inv.held). */
-EVERY_EVENT void
+ALQI_CLI_EVERY_EVENT void
 held_enter_as(struct alqi_cli_analysis *a, bool is_exact)
 {
     struct alqi_cli_held *h = &a->held;
@@ -518,12 +303,12 @@ held_continue(struct alqi_cli_analysis *a, uint64_t id, uint64_t length,
 
     if (chain == NULL)
         chain = alqi_cli_chain_new(h->life.time_us);
-    link =
-        alqi_cli_chain_leave(chain, h->life.site, &old, h->life.n_samples);
+    link = alqi_cli_chain_leave(chain, h->life.site, &old, h->life.n_samples);
     if (h->at_peak != 0)
-        at_peak_enter(a, &link->at_peak, h->id, &h->life, 0, h->at_peak);
+        alqi_cli_enter_colours(a, &link->at_peak, h->id, &h->life, 0,
+                               h->at_peak);
     if (a->options.blocks != NULL) {
-        block = block_from(a, &h->life, h->us, h->at_peak);
+        block = alqi_cli_enter_block(a, &h->life, h->us, h->at_peak);
         alqi_cli_chain_keep(chain, &block);
     }
     p = 1 / (w.objects * old.objects);
@@ -558,7 +343,7 @@ share_born(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
 
 /* Takes an allocation. An id that is in use is damage: the event is counted
  * and left out. */
-EVERY_EVENT void
+ALQI_CLI_EVERY_EVENT void
 take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
            uint64_t us, bool is_exact)
 {
@@ -566,7 +351,7 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     uint64_t n_samples = e->n_samples > 0 ? (uint64_t)e->n_samples : 0;
     struct alqi_cli_object *o = alqi_cli_objects_add(
         &a->objects, e->id,
-        (struct alqi_cli_birth){us, length, n_samples, a->rate});
+        (struct alqi_cli_birth){us, length, n_samples, a->kept_epoch, a->rate});
     uint16_t thread =
         a->notes.has_thread ? (uint16_t)a->notes.thread_at : e->domain;
     struct alqi_cli_weight w;
@@ -584,14 +369,13 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
             return;
         }
     }
-    o->epoch = a->kept_epoch & EPOCH_MAX;
     o->site = site_from(a, e, thread, bytes);
     if (ALQI_UNLIKELY(watch_of(a) != NULL))
-        watch_of(a)->born(watch_of(a)->arg, e, us,
-                          a->open.sites[o->site].node, thread);
+        watch_of(a)->born(watch_of(a)->arg, e, us, a->open.sites[o->site].node,
+                          thread);
     if (held_is_continued(a))
         held_continue(a, e->id, length, o->site);
-    w = weigh(a, a->rate, length, is_exact);
+    w = alqi_cli_weigh_as(a, a->rate, length, is_exact);
     if (ALQI_UNLIKELY(a->notes.is_reborn))
         alqi_cli_moves_add(alqi_cli_sites_moves(&a->open, o->site), bytes,
                            1 / w.objects);
@@ -657,7 +441,7 @@ share_died(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
 
 /* Takes a free. The block becomes the held one, so its sums wait; live bytes
  * fall at once. */
-EVERY_EVENT void
+ALQI_CLI_EVERY_EVENT void
 take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
           uint64_t us, bool is_exact)
 {
@@ -673,12 +457,13 @@ take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     h->is_held = true;
     h->id = e->id;
     h->us = us;
-    h->at_peak = at_peak_of(a, e->id, b, is_exact);
+    h->at_peak = alqi_cli_peaks_of(a, e->id, b, is_exact);
     if (!is_exact)
-        churn_gone(a, b, moments_of(a, b, is_exact));
-    alqi_view_peak_died(&a->peak, us,
-                        colours_of(a, e->id, b->rate, b->length, is_exact),
-                        weigh_colour(a, b->rate, b->length, is_exact).bytes);
+        churn_gone(a, b, alqi_cli_moments_of(a, b, is_exact));
+    alqi_view_peak_died(
+        &a->peak, us,
+        alqi_cli_colours_as(a, e->id, b->rate, b->length, is_exact),
+        alqi_cli_weigh_colour_as(a, b->rate, b->length, is_exact).bytes);
     if (ALQI_UNLIKELY(watch_of(a) != NULL))
         watch_of(a)->died(watch_of(a)->arg, e->id, us, b->time_us);
     if (ALQI_UNLIKELY(a->notes.n_processes > 0))
@@ -686,7 +471,7 @@ take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     a->live_bytes =
         a->objects.n_alive == 0
             ? 0
-            : before - weigh(a, b->rate, b->length, is_exact).bytes;
+            : before - alqi_cli_weigh_as(a, b->rate, b->length, is_exact).bytes;
     alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
 }
 
@@ -773,7 +558,7 @@ take_location(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
 /* Before an allocation and before a free, what was live until then may be the
  * peak. The held block is entered first (.inv.held), unless the allocation
  * continues it. */
-EVERY_EVENT void
+ALQI_CLI_EVERY_EVENT void
 take(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e, uint64_t us,
      bool is_exact)
 {
@@ -838,9 +623,9 @@ left_tell(const struct alqi_cli_analysis *a, uint64_t id,
     struct alqi_cli_left how = {gone == NULL, at_peak,
                                 (enum alqi_view_reach)b->reach};
 
-    watch->left(watch->arg, id, life_of(b, NULL, us), how);
+    watch->left(watch->arg, id, alqi_cli_enter_life(b, NULL, us), how);
     if (chain != NULL)
-        watch->chain(watch->arg, id, life_of(b, chain, us));
+        watch->chain(watch->arg, id, alqi_cli_enter_life(b, chain, us));
 }
 
 /* A block that was never freed is gone, from what churns, at the end. */
@@ -848,7 +633,7 @@ static void
 churn_finish(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
              const struct alqi_cli_share *gone)
 {
-    unsigned colours = moments_of(a, b, a->is_exact);
+    unsigned colours = alqi_cli_moments_of(a, b, a->is_exact);
 
     if (gone != NULL)
         colours &= alqi_cli_share_at_peak(gone, a->moments);
@@ -877,29 +662,30 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
             alqi_cli_shares_left(&a->shares, id, &w, b.n_samples);
     }
     churn_finish(a, &b, gone);
-    at_peak = at_peak_of(a, id, &b, a->is_exact);
+    at_peak = alqi_cli_peaks_of(a, id, &b, a->is_exact);
     if (gone != NULL)
         at_peak &= alqi_cli_share_at_peak(gone, a->moments);
     if (watch_of(a) != NULL)
         left_tell(a, id, &b, chain, gone, at_peak);
-    life_us = life_of(&b, chain, gone != NULL ? gone->gone_us : a->end_us);
+    life_us = alqi_cli_enter_life(&b, chain,
+                                  gone != NULL ? gone->gone_us : a->end_us);
     if (!is_summed(a, life_us))
         return;
     if (a->options.blocks != NULL) {
-        block = block_from(a, &b,
-                           gone != NULL && gone->gone_us < a->end_us
-                               ? gone->gone_us
-                               : ALQI_CLI_ALIVE,
-                           at_peak);
+        block = alqi_cli_enter_block(a, &b,
+                                     gone != NULL && gone->gone_us < a->end_us
+                                         ? gone->gone_us
+                                         : ALQI_CLI_ALIVE,
+                                     at_peak);
         block.is_left = true;
-        block_tell(a, chain, &block);
+        alqi_cli_enter_tell(a, chain, &block);
     }
     if (chain != NULL)
-        links_enter(a, chain, life_us, ALQI_CLI_LONG);
+        alqi_cli_enter_links(a, chain, life_us, ALQI_CLI_LONG);
     alqi_cli_sum_add(&a->sites[o->site].sums[ALQI_CLI_LIVE], &w, life_us,
                      b.n_samples);
     alqi_cli_sum_add(&a->by_reach[b.reach], &w, life_us, b.n_samples);
-    peak_enter(a, id, &b, life_us, at_peak, a->is_exact);
+    alqi_cli_enter_peak(a, id, &b, life_us, at_peak, a->is_exact);
 }
 
 /* Makes one site for each stack. Blocks hold the number of a site, so they go
@@ -1008,6 +794,7 @@ alqi_cli_analysis_run(struct alqi_cli_analysis *a, struct alqi_cli_input *input,
     while (alqi_cli_input_next(input, &event))
         alqi_cli_analysis_take(a, &event);
     held_enter(a);
+    malloc_trim(0); /* of the blocks that have died: the measures need room */
     measures_make(a);
     alqi_cli_timeline_note(&a->timeline, a->end_us, a->live_bytes, 0);
 }

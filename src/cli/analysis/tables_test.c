@@ -31,6 +31,7 @@ birth_of(uint64_t id)
         .n_samples = id % 17 == 0   ? id << 30
                      : id % 19 == 0 ? UINT16_MAX
                                     : id / 8,
+        .epoch = (uint32_t)id,
         .rate = (uint16_t)(id % 23 == 0 ? UINT8_MAX + id % 2 : id % 9),
     };
 }
@@ -75,7 +76,6 @@ objects_agree_with_an_array(void **state)
             assert_non_null(found);
             assert_int_equal(found->site, 0);
             found->site = (uint32_t)id + 1;
-            found->epoch = id & 0xFFFF;
             n++;
         }
         alive[id] = !alive[id];

@@ -244,8 +244,9 @@ alqi_cli_objects_find(const struct alqi_cli_objects *o, uint64_t id)
     const struct alqi_cli_old_row *old;
 
     if (row->number == number)
-        return (row->alive & alqi_cli_objects_bit(id)) != 0 ? &row->objects[id % ALQI_CLI_ROW]
-                                              : NULL;
+        return (row->alive & alqi_cli_objects_bit(id)) != 0
+                   ? &row->objects[id % ALQI_CLI_ROW]
+                   : NULL;
     old = old_find(o, number);
     if (old->objects == NULL || (old->alive & alqi_cli_objects_bit(id)) == 0)
         return NULL;
@@ -262,7 +263,8 @@ alqi_cli_objects_take_old(struct alqi_cli_objects *o, uint64_t id,
 
     if (row->objects == NULL || (row->alive & alqi_cli_objects_bit(id)) == 0)
         return false;
-    alqi_cli_objects_read(o, id, old_object(row, alqi_cli_objects_bit(id)), life);
+    alqi_cli_objects_read(o, id, old_object(row, alqi_cli_objects_bit(id)),
+                          life);
     row->alive &= ~alqi_cli_objects_bit(id);
     if (row->alive == 0)
         old_drop(o, row);
@@ -291,7 +293,8 @@ alqi_cli_objects_next(const struct alqi_cli_objects *o, size_t *at,
 {
     size_t n_rows = ALQI_CLI_YOUNG_ROWS + o->n_old_slots;
     size_t row = *at / ALQI_CLI_ROW;
-    uint64_t left = row < n_rows ? alive_in(o, row) & (0 - alqi_cli_objects_bit(*at)) : 0;
+    uint64_t left =
+        row < n_rows ? alive_in(o, row) & (0 - alqi_cli_objects_bit(*at)) : 0;
     const struct alqi_cli_old_row *old;
     uint64_t place;
 

@@ -20,6 +20,8 @@ struct alqi_cli_birth {
     uint64_t time_us;
     uint64_t length;
     uint64_t n_samples;
+    /* of the peak then (analysis.c); below 1 << ALQI_CLI_EPOCH_BITS */
+    uint32_t epoch;
     /* number of the rate that sampled it */
     uint16_t rate;
 };
@@ -151,6 +153,7 @@ alqi_cli_objects_add(struct alqi_cli_objects *objects, uint64_t id,
         .time_us = birth.time_us & ((UINT64_C(1) << ALQI_CLI_TIME_BITS) - 1),
         .n_samples = (uint16_t)birth.n_samples,
         .length = (uint32_t)birth.length,
+        .epoch = birth.epoch & ((UINT32_C(1) << ALQI_CLI_EPOCH_BITS) - 1),
         .rate = (uint8_t)birth.rate,
     };
     if (ALQI_UNLIKELY(alqi_cli_birth_is_wide(&birth))) {
