@@ -106,7 +106,7 @@ epochs_not_after(const struct alqi_cli_analysis *a, uint32_t epoch)
     uint32_t n = 0;
 
     for (int k = 0; k < ALQI_VIEW_COLOURS; k++)
-        n += a->epochs[k] <= epoch;
+        n += a->open.epochs[k] <= epoch;
     return n;
 }
 
@@ -132,12 +132,11 @@ epochs_renumber(struct alqi_cli_analysis *a)
     size_t at = 0;
 
     for (int k = 0; k < ALQI_VIEW_COLOURS; k++)
-        fresh[k] = epochs_not_after(a, a->epochs[k]);
+        fresh[k] = epochs_not_after(a, a->open.epochs[k]);
     while ((o = alqi_cli_objects_next(&a->objects, &at, &id)) != NULL)
         o->epoch = epochs_not_after(a, o->epoch) & EPOCH_MAX;
-    alqi_cli_sites_renumber(&a->open, a->epochs, fresh);
-    alqi_cli_chains_renumber(&a->chains, a->epochs, fresh);
-    memcpy(a->epochs, fresh, sizeof fresh);
+    alqi_cli_chains_renumber(&a->chains, a->open.epochs, fresh);
+    alqi_cli_sites_renumber(&a->open, fresh);
     a->kept_epoch = ALQI_VIEW_COLOURS;
     epoch_last_set(a);
 }
@@ -182,7 +181,7 @@ epoch_begin(struct alqi_cli_analysis *a, unsigned better)
     for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
         if ((better >> k & 1) == 0)
             continue;
-        a->epochs[k] = a->kept_epoch;
+        a->open.epochs[k] = a->kept_epoch;
         a->moments[k]++;
         alqi_cli_rss_peak(&a->rss, k, alqi_view_peak_path(&a->peak, k)->us,
                           a->live_bytes);
@@ -212,15 +211,51 @@ live_raise(struct alqi_cli_analysis *a, uint64_t us, uint64_t id,
 {
     double before = a->live_bytes;
     struct alqi_cli_weight w =
-        alqi_cli_weigh_colour_as(a, a->rate, length, is_exact);
+        alqi_cli_weigh_colour_as(&a->estimator, a->rate, length, is_exact);
 
     a->live_bytes += bytes;
     alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
     if (a->live_bytes > a->most_bytes)
         a->most_bytes = a->live_bytes;
     alqi_view_peak_born(
-        &a->peak, us, alqi_cli_colours_as(a, id, a->rate, length, is_exact),
+        &a->peak, us,
+        alqi_cli_colours_as(&a->estimator, id, a->rate, length, is_exact),
         w.bytes, is_exact ? 0 : alqi_cli_colour_bytes(&a->estimator, a->rate));
+}
+
+/* The block for options.blocks. at_peak says for which colours it was alive at
+ * the peak that is the last now. */
+static struct alqi_cli_block
+block_from(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
+           uint64_t died_us, unsigned at_peak)
+{
+    struct alqi_cli_weight w =
+        alqi_cli_weigh(&a->estimator, b->rate, b->length);
+    struct alqi_cli_block block = {
+        .born_us = b->time_us,
+        .died_us = died_us > b->time_us ? died_us : b->time_us,
+        .bytes = w.bytes,
+        .objects = w.objects,
+        .colour_bytes =
+            alqi_cli_weigh_colour(&a->estimator, b->rate, b->length).bytes /
+            ALQI_VIEW_COLOURS,
+        .site = b->site,
+        .thread = a->open.sites[b->site].thread,
+    };
+
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        block.moments[k] = (at_peak >> k & 1) != 0 ? a->moments[k] : 0;
+    return block;
+}
+
+/* Hands out the block, after those of its chain that went before it. */
+static ALQI_NOINLINE void
+block_tell(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
+           const struct alqi_cli_block *block)
+{
+    for (size_t i = 0; chain != NULL && i < chain->n_blocks; i++)
+        alqi_cli_blocks_take(a->options.blocks, &chain->blocks[i], a->moments);
+    alqi_cli_blocks_take(a->options.blocks, block, a->moments);
 }
 
 static inline bool
@@ -246,13 +281,15 @@ held_end(struct alqi_cli_analysis *a, const struct alqi_cli_held *h,
         watch_of(a)->chain(watch_of(a)->arg, id, life_us);
     if (is_summed(a, life_us)) {
         if (ALQI_UNLIKELY(a->options.blocks != NULL)) {
-            block = alqi_cli_enter_block(a, b, us, h->at_peak);
-            alqi_cli_enter_tell(a, chain, &block);
+            block = block_from(a, b, us, h->at_peak);
+            block_tell(a, chain, &block);
         }
         if (ALQI_UNLIKELY(chain != NULL))
-            alqi_cli_enter_links(a, chain, life_us, part);
-        alqi_cli_enter_peak(a, id, b, life_us, h->at_peak, is_exact);
-        alqi_cli_enter_part(a, b, life_us, part, is_exact);
+            alqi_cli_enter_links(&a->open, chain, life_us, part);
+        alqi_cli_enter_peak(&a->estimator, &a->open, id, b, life_us, h->at_peak,
+                            is_exact);
+        alqi_cli_enter_part(&a->estimator, &a->open, b, life_us, part,
+                            is_exact);
     }
     if (ALQI_UNLIKELY(chain != NULL))
         alqi_cli_chain_free(chain);
@@ -305,10 +342,10 @@ held_continue(struct alqi_cli_analysis *a, uint64_t id, uint64_t length,
         chain = alqi_cli_chain_new(h->life.time_us);
     link = alqi_cli_chain_leave(chain, h->life.site, &old, h->life.n_samples);
     if (h->at_peak != 0)
-        alqi_cli_enter_colours(a, &link->at_peak, h->id, &h->life, 0,
-                               h->at_peak);
+        alqi_cli_enter_colours(&a->estimator, a->open.epochs, &link->at_peak,
+                               h->id, &h->life, 0, h->at_peak);
     if (a->options.blocks != NULL) {
-        block = alqi_cli_enter_block(a, &h->life, h->us, h->at_peak);
+        block = block_from(a, &h->life, h->us, h->at_peak);
         alqi_cli_chain_keep(chain, &block);
     }
     p = 1 / (w.objects * old.objects);
@@ -375,7 +412,7 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
                           thread);
     if (held_is_continued(a))
         held_continue(a, e->id, length, o->site);
-    w = alqi_cli_weigh_as(a, a->rate, length, is_exact);
+    w = alqi_cli_weigh_as(&a->estimator, a->rate, length, is_exact);
     if (ALQI_UNLIKELY(a->notes.is_reborn))
         alqi_cli_moves_add(alqi_cli_sites_moves(&a->open, o->site), bytes,
                            1 / w.objects);
@@ -457,21 +494,24 @@ take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     h->is_held = true;
     h->id = e->id;
     h->us = us;
-    h->at_peak = alqi_cli_peaks_of(a, e->id, b, is_exact);
+    h->at_peak =
+        alqi_cli_peaks_of(&a->estimator, a->open.epochs, e->id, b, is_exact);
     if (!is_exact)
-        churn_gone(a, b, alqi_cli_moments_of(a, b, is_exact));
+        churn_gone(a, b, alqi_cli_moments_of(a->open.epochs, b, is_exact));
     alqi_view_peak_died(
         &a->peak, us,
-        alqi_cli_colours_as(a, e->id, b->rate, b->length, is_exact),
-        alqi_cli_weigh_colour_as(a, b->rate, b->length, is_exact).bytes);
+        alqi_cli_colours_as(&a->estimator, e->id, b->rate, b->length, is_exact),
+        alqi_cli_weigh_colour_as(&a->estimator, b->rate, b->length, is_exact)
+            .bytes);
     if (ALQI_UNLIKELY(watch_of(a) != NULL))
         watch_of(a)->died(watch_of(a)->arg, e->id, us, b->time_us);
     if (ALQI_UNLIKELY(a->notes.n_processes > 0))
         share_died(a, e, b);
-    a->live_bytes =
-        a->objects.n_alive == 0
-            ? 0
-            : before - alqi_cli_weigh_as(a, b->rate, b->length, is_exact).bytes;
+    a->live_bytes = a->objects.n_alive == 0
+                        ? 0
+                        : before - alqi_cli_weigh_as(&a->estimator, b->rate,
+                                                     b->length, is_exact)
+                                       .bytes;
     alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
 }
 
@@ -633,7 +673,7 @@ static void
 churn_finish(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
              const struct alqi_cli_share *gone)
 {
-    unsigned colours = alqi_cli_moments_of(a, b, a->is_exact);
+    unsigned colours = alqi_cli_moments_of(a->open.epochs, b, a->is_exact);
 
     if (gone != NULL)
         colours &= alqi_cli_share_at_peak(gone, a->moments);
@@ -662,7 +702,8 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
             alqi_cli_shares_left(&a->shares, id, &w, b.n_samples);
     }
     churn_finish(a, &b, gone);
-    at_peak = alqi_cli_peaks_of(a, id, &b, a->is_exact);
+    at_peak =
+        alqi_cli_peaks_of(&a->estimator, a->open.epochs, id, &b, a->is_exact);
     if (gone != NULL)
         at_peak &= alqi_cli_share_at_peak(gone, a->moments);
     if (watch_of(a) != NULL)
@@ -672,20 +713,21 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
     if (!is_summed(a, life_us))
         return;
     if (a->options.blocks != NULL) {
-        block = alqi_cli_enter_block(a, &b,
-                                     gone != NULL && gone->gone_us < a->end_us
-                                         ? gone->gone_us
-                                         : ALQI_CLI_ALIVE,
-                                     at_peak);
+        block = block_from(a, &b,
+                           gone != NULL && gone->gone_us < a->end_us
+                               ? gone->gone_us
+                               : ALQI_CLI_ALIVE,
+                           at_peak);
         block.is_left = true;
-        alqi_cli_enter_tell(a, chain, &block);
+        block_tell(a, chain, &block);
     }
     if (chain != NULL)
-        alqi_cli_enter_links(a, chain, life_us, ALQI_CLI_LONG);
+        alqi_cli_enter_links(&a->open, chain, life_us, ALQI_CLI_LONG);
     alqi_cli_sum_add(&a->sites[o->site].sums[ALQI_CLI_LIVE], &w, life_us,
                      b.n_samples);
     alqi_cli_sum_add(&a->by_reach[b.reach], &w, life_us, b.n_samples);
-    alqi_cli_enter_peak(a, id, &b, life_us, at_peak, a->is_exact);
+    alqi_cli_enter_peak(&a->estimator, &a->open, id, &b, life_us, at_peak,
+                        a->is_exact);
 }
 
 /* Makes one site for each stack. Blocks hold the number of a site, so they go
@@ -750,7 +792,7 @@ measures_make(struct alqi_cli_analysis *a)
         object_finish(a, id, o);
     lack_find(a);
     for (uint32_t i = 0; i < a->n_sites; i++)
-        alqi_cli_sites_measure(&a->open, i, a->epochs, &a->sites[i]);
+        alqi_cli_sites_measure(&a->open, i, &a->sites[i]);
     alqi_cli_sites_close(&a->open);
     alqi_cli_threads_sum(a);
     alqi_cli_suppress_sites(a);

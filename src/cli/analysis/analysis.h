@@ -180,8 +180,6 @@ struct alqi_cli_analysis {
     struct alqi_cli_churn churn;
     /* by colour: how often its peak was moved so far */
     uint64_t moments[ALQI_VIEW_COLOURS];
-    /* by colour: number of the epoch of its last peak (analysis.c) */
-    uint32_t epochs[ALQI_VIEW_COLOURS];
     /* number of the last epoch of any colour */
     uint32_t kept_epoch;
     /* kept_epoch at which all are renumbered before another one begins */

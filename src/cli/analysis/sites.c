@@ -84,17 +84,17 @@ alqi_cli_sites_sample(struct alqi_cli_open_sites *s)
 }
 
 void
-alqi_cli_sites_renumber(struct alqi_cli_open_sites *s, const uint32_t *epochs,
-                        const uint32_t *fresh)
+alqi_cli_sites_renumber(struct alqi_cli_open_sites *s, const uint32_t *fresh)
 {
     for (uint32_t i = 0; i < s->n; i++) {
         if (s->sampled != NULL) {
-            alqi_cli_at_peak_renumber(&s->sampled[i].at_peak, epochs, fresh);
+            alqi_cli_at_peak_renumber(&s->sampled[i].at_peak, s->epochs, fresh);
             continue;
         }
-        alqi_cli_exact_at_peak(&s->exact[i], epochs[0]);
+        alqi_cli_exact_at_peak(&s->exact[i], s->epochs[0]);
         s->exact[i].epoch = fresh[0];
     }
+    memcpy(s->epochs, fresh, sizeof s->epochs);
 }
 
 struct alqi_cli_site *
@@ -116,8 +116,8 @@ alqi_cli_sites_new(const struct alqi_cli_open_sites *s)
 }
 
 void
-alqi_cli_sites_measure(struct alqi_cli_open_sites *s, uint32_t number,
-                       const uint32_t *epochs, struct alqi_cli_site *site)
+alqi_cli_sites_measure(const struct alqi_cli_open_sites *s, uint32_t number,
+                       struct alqi_cli_site *site)
 {
     struct alqi_cli_sampled_site from =
         s->sampled != NULL ? s->sampled[number] : sampled_of(&s->exact[number]);
@@ -129,7 +129,7 @@ alqi_cli_sites_measure(struct alqi_cli_open_sites *s, uint32_t number,
     sums[ALQI_CLI_TEMPORARY] = from.parts[ALQI_CLI_BRIEF];
     for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
         alqi_cli_sum_join(&sums[ALQI_CLI_PEAK],
-                          alqi_cli_at_peak_of(&from.at_peak, k, epochs[k]));
+                          alqi_cli_at_peak_of(&from.at_peak, k, s->epochs[k]));
     alqi_cli_sum_of_colours(&sums[ALQI_CLI_PEAK]);
 }
 

@@ -92,6 +92,8 @@ struct alqi_cli_open_sites {
     struct alqi_cli_exact_site *exact;
     struct alqi_cli_sampled_site *sampled;
     uint32_t n;
+    /* by colour: number of the epoch of its last peak (analysis.c) */
+    uint32_t epochs[ALQI_VIEW_COLOURS];
 };
 
 static inline void
@@ -139,15 +141,15 @@ struct alqi_cli_moves *alqi_cli_sites_moves(struct alqi_cli_open_sites *sites,
                                             uint32_t site);
 /* Blocks are left out from here on. */
 void alqi_cli_sites_sample(struct alqi_cli_open_sites *sites);
-/* analysis.c .inv.last: of each colour, `epochs` become `fresh`. */
+/* analysis.c .inv.last: of each colour, the last epoch becomes `fresh`. */
 void alqi_cli_sites_renumber(struct alqi_cli_open_sites *sites,
-                             const uint32_t *epochs, const uint32_t *fresh);
+                             const uint32_t *fresh);
 /* A site for each open one, with moves and empty sums; the caller's. */
 struct alqi_cli_site *
 alqi_cli_sites_new(const struct alqi_cli_open_sites *sites);
 /* Fills the measures of a site whose blocks that never died are in them. */
-void alqi_cli_sites_measure(struct alqi_cli_open_sites *sites, uint32_t number,
-                            const uint32_t *epochs, struct alqi_cli_site *site);
+void alqi_cli_sites_measure(const struct alqi_cli_open_sites *sites,
+                            uint32_t number, struct alqi_cli_site *site);
 /* Makes one site for each stack, in order of first appearance; their number. By
  * node, site_of_node becomes number + 1 of its site. */
 uint32_t alqi_cli_sites_merge(struct alqi_cli_site *sites, uint32_t n,

@@ -648,9 +648,8 @@ struct alqi_cli_view_indexer *
 alqi_cli_view_indexer_new(struct alqi_cli_analysis *analysis, FILE *out,
                           struct alqi_cli_watch *watch)
 {
-    struct alqi_cli_view_indexer *x = alqi_cli_realloc(NULL, 1, sizeof *x);
+    struct alqi_cli_view_indexer *x = alqi_cli_zeros(1, sizeof *x);
 
-    memset(x, 0, sizeof *x);
     x->a = analysis;
     x->share = 1;
     x->origins.n_words = 4;
