@@ -272,6 +272,8 @@ held_end(struct alqi_cli_analysis *a, const struct alqi_cli_held *h,
     const struct alqi_cli_life *b = &h->life;
     uint64_t id = h->id, us = h->us;
     struct alqi_cli_chain *chain = alqi_cli_chains_take(&a->chains, id);
+    struct alqi_cli_weight w =
+        is_exact ? alqi_cli_weigh_certain(&a->estimator, b->length) : h->weight;
     double life_us = alqi_cli_enter_life(b, chain, us);
     enum alqi_cli_part part =
         life_us < a->options.temporary_us ? ALQI_CLI_BRIEF : ALQI_CLI_LONG;
@@ -288,8 +290,7 @@ held_end(struct alqi_cli_analysis *a, const struct alqi_cli_held *h,
             alqi_cli_enter_links(&a->open, chain, life_us, part);
         alqi_cli_enter_peak(&a->estimator, &a->open, id, b, life_us, h->at_peak,
                             is_exact);
-        alqi_cli_enter_part(&a->estimator, &a->open, b, life_us, part,
-                            is_exact);
+        alqi_cli_enter_part(&a->open, b, &w, life_us, part, is_exact);
     }
     if (ALQI_UNLIKELY(chain != NULL))
         alqi_cli_chain_free(chain);
@@ -448,21 +449,6 @@ take_promote(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     alqi_cli_sum_add(&a->promoted, &w, 0, life.n_samples);
 }
 
-/* A block is gone, which lived at the last moments of these colours. Without
- * sampling nothing churns. */
-static ALQI_NOINLINE void
-churn_gone(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
-           unsigned colours)
-{
-    struct alqi_cli_weight w =
-        alqi_cli_weigh(&a->estimator, b->rate, b->length);
-    struct alqi_cli_weight in_colour =
-        alqi_cli_weigh_colour(&a->estimator, b->rate, b->length);
-
-    if (alqi_cli_is_sampled(&a->estimator))
-        alqi_cli_churn_gone(&a->churn, colours, &w, &in_colour);
-}
-
 static ALQI_NOINLINE void
 share_died(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
            const struct alqi_cli_life *b)
@@ -484,6 +470,7 @@ take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
 {
     struct alqi_cli_held *h = &a->held;
     const struct alqi_cli_life *b = &h->life;
+    struct alqi_cli_weight w, in_colour;
     double before = a->live_bytes;
 
     a->n_frees++;
@@ -496,22 +483,24 @@ take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     h->us = us;
     h->at_peak =
         alqi_cli_peaks_of(&a->estimator, a->open.epochs, e->id, b, is_exact);
+    w = alqi_cli_weigh_as(&a->estimator, b->rate, b->length, is_exact);
+    in_colour =
+        alqi_cli_weigh_colour_as(&a->estimator, b->rate, b->length, is_exact);
     if (!is_exact)
-        churn_gone(a, b, alqi_cli_moments_of(a->open.epochs, b, is_exact));
+        h->weight = w;
+    if (!is_exact && alqi_cli_is_sampled(&a->estimator))
+        alqi_cli_churn_gone(&a->churn,
+                            alqi_cli_moments_of(a->open.epochs, b, is_exact),
+                            &w, &in_colour);
     alqi_view_peak_died(
         &a->peak, us,
         alqi_cli_colours_as(&a->estimator, e->id, b->rate, b->length, is_exact),
-        alqi_cli_weigh_colour_as(&a->estimator, b->rate, b->length, is_exact)
-            .bytes);
+        in_colour.bytes);
     if (ALQI_UNLIKELY(watch_of(a) != NULL))
         watch_of(a)->died(watch_of(a)->arg, e->id, us, b->time_us);
     if (ALQI_UNLIKELY(a->notes.n_processes > 0))
         share_died(a, e, b);
-    a->live_bytes = a->objects.n_alive == 0
-                        ? 0
-                        : before - alqi_cli_weigh_as(&a->estimator, b->rate,
-                                                     b->length, is_exact)
-                                       .bytes;
+    a->live_bytes = a->objects.n_alive == 0 ? 0 : before - w.bytes;
     alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
 }
 
@@ -556,6 +545,7 @@ static ALQI_COLD void
 exact_end(struct alqi_cli_analysis *a)
 {
     a->is_exact = false;
+    a->held.weight = alqi_cli_weigh_certain(&a->estimator, a->held.life.length);
     alqi_cli_sites_sample(&a->open);
     for (int i = 0; i < ALQI_CLI_N_SOURCES; i++)
         a->by_source[i] = alqi_cli_tally_sum(&a->exact_by_source[i]);
@@ -671,13 +661,16 @@ left_tell(const struct alqi_cli_analysis *a, uint64_t id,
 /* A block that was never freed is gone, from what churns, at the end. */
 static void
 churn_finish(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
-             const struct alqi_cli_share *gone)
+             const struct alqi_cli_weight *w, const struct alqi_cli_share *gone)
 {
+    struct alqi_cli_weight in_colour =
+        alqi_cli_weigh_colour(&a->estimator, b->rate, b->length);
     unsigned colours = alqi_cli_moments_of(a->open.epochs, b, a->is_exact);
 
     if (gone != NULL)
         colours &= alqi_cli_share_at_peak(gone, a->moments);
-    churn_gone(a, b, colours);
+    if (alqi_cli_is_sampled(&a->estimator))
+        alqi_cli_churn_gone(&a->churn, colours, w, &in_colour);
 }
 
 /* Enters a block that was never freed. If its process has ended, its life
@@ -701,7 +694,7 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
         if (!a->is_picture)
             alqi_cli_shares_left(&a->shares, id, &w, b.n_samples);
     }
-    churn_finish(a, &b, gone);
+    churn_finish(a, &b, &w, gone);
     at_peak =
         alqi_cli_peaks_of(&a->estimator, a->open.epochs, id, &b, a->is_exact);
     if (gone != NULL)

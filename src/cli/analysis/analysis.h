@@ -99,6 +99,8 @@ struct alqi_cli_held {
     uint64_t us;
     /* as the objects had it */
     struct alqi_cli_life life;
+    /* at the rate that sampled it; valid unless all is exact */
+    struct alqi_cli_weight weight;
     /* bits: colours that count it at their last peak */
     unsigned at_peak;
 };

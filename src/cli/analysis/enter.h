@@ -107,20 +107,18 @@ alqi_cli_enter_peak(struct alqi_cli_estimator *e, struct alqi_cli_open_sites *s,
                                b, life_us, colours);
 }
 
-/* Counts a block that died in its part of its site. */
+/* Counts a block that died, of that weight, in its part of its site. */
 ALQI_CLI_EVERY_EVENT void
-alqi_cli_enter_part(struct alqi_cli_estimator *e, struct alqi_cli_open_sites *s,
-                    const struct alqi_cli_life *b, double life_us,
+alqi_cli_enter_part(struct alqi_cli_open_sites *s,
+                    const struct alqi_cli_life *b,
+                    const struct alqi_cli_weight *w, double life_us,
                     enum alqi_cli_part part, bool is_exact)
 {
-    struct alqi_cli_weight w =
-        alqi_cli_weigh_as(e, b->rate, b->length, is_exact);
-
     if (is_exact)
-        alqi_cli_tally_add(&s->exact[b->site].parts[part], w.bytes, life_us,
+        alqi_cli_tally_add(&s->exact[b->site].parts[part], w->bytes, life_us,
                            b->n_samples);
     else
-        alqi_cli_sum_add(&s->sampled[b->site].parts[part], &w, life_us,
+        alqi_cli_sum_add(&s->sampled[b->site].parts[part], w, life_us,
                          b->n_samples);
 }
 

@@ -95,6 +95,8 @@ block_enter(struct both *b, uint64_t id, bool is_exact)
     struct alqi_cli_life life = {.length = draw(b, 5000),
                                  .n_samples = draw(b, 9),
                                  .site = (uint32_t)draw(b, SITES)};
+    struct alqi_cli_weight w =
+        alqi_cli_weigh(&b->estimator, life.rate, life.length);
     double life_us = (double)draw(b, 100000);
     unsigned colours = draw(b, 2) == 0 ? ALQI_VIEW_ALL_COLOURS : 0;
     enum alqi_cli_part part = draw(b, 2) == 0 ? ALQI_CLI_LONG : ALQI_CLI_BRIEF;
@@ -103,10 +105,8 @@ block_enter(struct both *b, uint64_t id, bool is_exact)
                         is_exact);
     alqi_cli_enter_peak(&b->estimator, &b->sampled, id, &life, life_us, colours,
                         false);
-    alqi_cli_enter_part(&b->estimator, &b->exact, &life, life_us, part,
-                        is_exact);
-    alqi_cli_enter_part(&b->estimator, &b->sampled, &life, life_us, part,
-                        false);
+    alqi_cli_enter_part(&b->exact, &life, &w, life_us, part, is_exact);
+    alqi_cli_enter_part(&b->sampled, &life, &w, life_us, part, false);
     if (draw(b, 10) == 0)
         chain_enter(b, &life, life_us, part);
 }
