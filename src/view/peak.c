@@ -1,10 +1,12 @@
 /* peak.c -- the search for the peak, by three colours
  *
  * [peak.h] Callers tell the events in order: moment before each one, then
- * born, died or gone. Each path has two states: far, and near its height. A
- * birth brings it near and begins a new span; a fall below near_bytes makes it
- * far. In moment, a path that is near compares the time since the last event
- * with its longest span. */
+ * born, died or gone. The colours are alike, and the header's inline functions
+ * do all, until one of them calls split (.inv.alike); what is here works on
+ * colours that are split, or on both. Each path has two states: far, and near
+ * its height. A birth brings it near and begins a new span; a fall below
+ * near_bytes makes it far. In moment, a path that is near compares the time
+ * since the last event with its longest span. */
 #include <math.h>
 
 #include "base/base.h"
@@ -50,32 +52,46 @@ chooser(unsigned k)
     return (k + 1) % ALQI_VIEW_COLOURS;
 }
 
-/* What path k follows: its chooser's bytes, or all of them (.def.borrow). */
+/* What path k follows: its chooser's bytes, or all of them (.def.borrow).
+ * Before the first block that is nothing, so alike colours need no other rule.
+ */
 static double
 level(const struct alqi_view_peak *peak, unsigned k)
 {
+    if (!peak->is_split)
+        return peak->now[0];
     return peak->paths[k].is_own ? peak->now[chooser(k)]
                                  : peak->now[0] + peak->now[1] + peak->now[2];
 }
 
-/* Costs a comparison a path while none of them is near. */
-unsigned
-alqi_view_peak_moment(struct alqi_view_peak *peak, uint64_t us)
+/* The colours part: each gets what all had (.inv.alike). */
+static ALQI_COLD void
+split(struct alqi_view_peak *peak)
 {
-    uint64_t span_us = us > peak->last_us ? us - peak->last_us : 0;
+    for (unsigned k = 1; k < ALQI_VIEW_COLOURS && !peak->is_split; k++) {
+        peak->now[k] = peak->now[0];
+        peak->n_now[k] = peak->n_now[0];
+        peak->has_block[k] = peak->has_block[0];
+        peak->paths[k] = peak->paths[0];
+    }
+    peak->is_split = true;
+}
+
+/* Colours that are kept. */
+static unsigned
+n_kept(const struct alqi_view_peak *peak)
+{
+    return peak->is_split ? ALQI_VIEW_COLOURS : 1;
+}
+
+unsigned
+alqi_view_peak_moment_split(struct alqi_view_peak *peak, uint64_t us)
+{
     unsigned better = 0;
 
-    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
-        struct alqi_view_peak_path *path = &peak->paths[k];
-
-        if (!path->is_near || (path->has_span && span_us <= path->span_us))
-            continue;
-        path->has_span = true;
-        path->span_us = span_us;
-        path->us = peak->last_us;
-        path->bytes = peak->now[k];
-        better |= 1u << k;
-    }
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+        if (alqi_view_path_moment(peak, k, us))
+            better |= 1u << k;
     return better;
 }
 
@@ -101,9 +117,10 @@ path_rise(struct alqi_view_peak *peak, unsigned k, double sample_bytes)
 }
 
 void
-alqi_view_peak_born(struct alqi_view_peak *peak, uint64_t us, unsigned colours,
-                    double bytes, double sample_bytes)
+alqi_view_peak_born_split(struct alqi_view_peak *peak, uint64_t us,
+                          unsigned colours, double bytes, double sample_bytes)
 {
+    split(peak);
     for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
         if ((colours >> k & 1) == 0)
             continue;
@@ -122,22 +139,20 @@ alqi_view_peak_born(struct alqi_view_peak *peak, uint64_t us, unsigned colours,
 static void
 paths_fall(struct alqi_view_peak *peak, uint64_t us)
 {
-    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
-        if (peak->n_now[k] == 0) /* no rounding lasts */
+    for (unsigned k = 0; k < n_kept(peak); k++)
+        if (peak->n_now[k] == 0 || peak->now[k] < 0) /* no rounding lasts */
             peak->now[k] = 0;
-        if (peak->now[k] < 0)
-            peak->now[k] = 0;
-    }
-    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
+    for (unsigned k = 0; k < n_kept(peak); k++)
         if (level(peak, k) < peak->paths[k].near_bytes)
             peak->paths[k].is_near = false;
     peak->last_us = us;
 }
 
 void
-alqi_view_peak_died(struct alqi_view_peak *peak, uint64_t us, unsigned colours,
-                    double bytes)
+alqi_view_peak_died_split(struct alqi_view_peak *peak, uint64_t us,
+                          unsigned colours, double bytes)
 {
+    split(peak);
     for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
         if ((colours >> k & 1) == 0)
             continue;
@@ -151,7 +166,9 @@ void
 alqi_view_peak_restart(struct alqi_view_peak *peak, uint64_t us,
                        double sample_bytes)
 {
-    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
+    if (sample_bytes != 0)
+        split(peak);
+    for (unsigned k = 0; k < n_kept(peak); k++) {
         struct alqi_view_peak_path *path = &peak->paths[k];
 
         path->most = level(peak, k);
@@ -166,9 +183,13 @@ void
 alqi_view_peak_gone(struct alqi_view_peak *peak, uint64_t us,
                     const struct alqi_view_peak *part)
 {
-    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
-        peak->now[k] -= part->now[k];
-        peak->n_now[k] -= part->n_now[k];
+    if (part->is_split)
+        split(peak);
+    for (unsigned k = 0; k < n_kept(peak); k++) {
+        unsigned of = part->is_split ? k : 0;
+
+        peak->now[k] -= part->now[of];
+        peak->n_now[k] -= part->n_now[of];
     }
     paths_fall(peak, us);
 }
@@ -179,7 +200,7 @@ alqi_view_peak_bytes(const struct alqi_view_peak *peak)
     double bytes = 0;
 
     for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
-        bytes += peak->paths[k].bytes;
+        bytes += alqi_view_peak_path(peak, k)->bytes;
     return bytes / ALQI_VIEW_COLOURS;
 }
 
@@ -188,7 +209,7 @@ alqi_view_peak_us(const struct alqi_view_peak *peak, bool is_last)
 {
     uint64_t us = peak->paths[0].us;
 
-    for (unsigned k = 1; k < ALQI_VIEW_COLOURS; k++)
+    for (unsigned k = 1; k < n_kept(peak); k++)
         if (is_last == (peak->paths[k].us > us))
             us = peak->paths[k].us;
     return us;

@@ -25,7 +25,10 @@
  *               since the last such birth.  Without sampling: from a birth that
  *               brings more than ever before.
  * .def.borrow   A colour that has had no block yet tells nothing: its path
- *               follows all three. */
+ *               follows all three.
+ * .inv.alike    Until a block comes that not every colour surely sees, the
+ *               colours have had the same: only number 0 is kept, and stands
+ * for all. From then on (is_split) each has its own. */
 #ifndef ALQI_VIEW_PEAK_H
 #define ALQI_VIEW_PEAK_H
 
@@ -83,6 +86,8 @@ struct alqi_view_peak_path {
 
 /* All zeros before the first event. */
 struct alqi_view_peak {
+    /* false: what follows by colour is kept for number 0 alone (.inv.alike) */
+    bool is_split;
     /* live bytes, by colour */
     double now[ALQI_VIEW_COLOURS];
     /* live blocks, by colour */
@@ -95,15 +100,93 @@ struct alqi_view_peak {
     uint64_t last_us;
 };
 
+/* Makes the time since the last event the moment of path k, if it is. */
+static inline bool
+alqi_view_path_moment(struct alqi_view_peak *peak, unsigned k, uint64_t us)
+{
+    struct alqi_view_peak_path *path = &peak->paths[k];
+    uint64_t span_us = us > peak->last_us ? us - peak->last_us : 0;
+
+    if (!path->is_near || (path->has_span && span_us <= path->span_us))
+        return false;
+    path->has_span = true;
+    path->span_us = span_us;
+    path->us = peak->last_us;
+    path->bytes = peak->now[k];
+    return true;
+}
+
+unsigned alqi_view_peak_moment_split(struct alqi_view_peak *peak, uint64_t us);
+
 /* To be called before each event, and at the end.  Bits: the colours for which
- * what was live until now is the best moment so far. */
-unsigned alqi_view_peak_moment(struct alqi_view_peak *peak, uint64_t us);
+ * what was live until now is the best moment so far.  Costs a comparison a path
+ * while none of them is near. */
+static inline unsigned
+alqi_view_peak_moment(struct alqi_view_peak *peak, uint64_t us)
+{
+    if (ALQI_UNLIKELY(peak->is_split))
+        return alqi_view_peak_moment_split(peak, us);
+    return alqi_view_path_moment(peak, 0, us) ? ALQI_VIEW_ALL_COLOURS : 0;
+}
+
+void alqi_view_peak_born_split(struct alqi_view_peak *peak, uint64_t us,
+                               unsigned colours, double bytes,
+                               double sample_bytes);
+void alqi_view_peak_died_split(struct alqi_view_peak *peak, uint64_t us,
+                               unsigned colours, double bytes);
+
 /* bytes: what the block stands for in one colour; sample_bytes: what a small
  * one stands for, 0 without sampling. */
-void alqi_view_peak_born(struct alqi_view_peak *peak, uint64_t us,
-                         unsigned colours, double bytes, double sample_bytes);
-void alqi_view_peak_died(struct alqi_view_peak *peak, uint64_t us,
-                         unsigned colours, double bytes);
+static inline void
+alqi_view_peak_born(struct alqi_view_peak *peak, uint64_t us, unsigned colours,
+                    double bytes, double sample_bytes)
+{
+    struct alqi_view_peak_path *path = &peak->paths[0];
+
+    if (ALQI_UNLIKELY(peak->is_split || colours != ALQI_VIEW_ALL_COLOURS ||
+                      sample_bytes != 0)) {
+        alqi_view_peak_born_split(peak, us, colours, bytes, sample_bytes);
+        return;
+    }
+    peak->now[0] += bytes;
+    peak->n_now[0]++;
+    if (ALQI_UNLIKELY(!path->is_own)) {
+        peak->has_block[0] = path->is_own = true;
+        path->most = path->near_bytes = 0;
+    }
+    if (peak->now[0] > path->most) {
+        path->most = path->near_bytes = peak->now[0];
+        path->is_near = true;
+        path->has_span = false;
+    }
+    peak->last_us = us;
+}
+
+/* As the birth had it. */
+static inline void
+alqi_view_peak_died(struct alqi_view_peak *peak, uint64_t us, unsigned colours,
+                    double bytes)
+{
+    if (ALQI_UNLIKELY(peak->is_split || colours != ALQI_VIEW_ALL_COLOURS)) {
+        alqi_view_peak_died_split(peak, us, colours, bytes);
+        return;
+    }
+    peak->now[0] -= bytes;
+    peak->n_now[0]--;
+    if (peak->n_now[0] == 0 || peak->now[0] < 0) /* no rounding lasts */
+        peak->now[0] = 0;
+    if (peak->now[0] < peak->paths[0].near_bytes)
+        peak->paths[0].is_near = false;
+    peak->last_us = us;
+}
+
+/* The path of colour k, wherever it is kept. */
+static inline const struct alqi_view_peak_path *
+alqi_view_peak_path(const struct alqi_view_peak *peak, unsigned k)
+{
+    return &peak->paths[peak->is_split ? k : 0];
+}
+
 /* The search begins anew at that time, at a height of what is live. */
 void alqi_view_peak_restart(struct alqi_view_peak *peak, uint64_t us,
                             double sample_bytes);

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "base/base.h"
@@ -224,10 +225,87 @@ colours_are_independent(void **unused)
     }
 }
 
+/* One event of both searches; `sampled`: blocks are left out by now. What died
+ * is told with the colours that it was born with. */
+static void
+step(struct alqi_view_peak *both, uint64_t us, bool is_birth, uint64_t id,
+     bool sampled)
+{
+    double p = sampled ? 0.25 : 1;
+    unsigned colours = alqi_view_colours(11, id, p);
+    double bytes = (double)(id % 100 + 1) / alqi_view_colour_chance(p);
+
+    assert_int_equal(alqi_view_peak_moment(&both[0], us),
+                     alqi_view_peak_moment(&both[1], us));
+    for (int i = 0; i < 2; i++) {
+        if (is_birth)
+            alqi_view_peak_born(&both[i], us, colours, bytes, sampled ? 8 : 0);
+        else
+            alqi_view_peak_died(&both[i], us, colours, bytes);
+    }
+}
+
+static void
+assert_same(const struct alqi_view_peak *both)
+{
+    assert_true(alqi_view_peak_bytes(&both[0]) ==
+                alqi_view_peak_bytes(&both[1]));
+    for (int last = 0; last < 2; last++)
+        assert_true(alqi_view_peak_us(&both[0], last) ==
+                    alqi_view_peak_us(&both[1], last));
+    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        assert_true(alqi_view_peak_path(&both[0], k)->bytes ==
+                    alqi_view_peak_path(&both[1], k)->bytes);
+        assert_true(alqi_view_peak_path(&both[0], k)->us ==
+                    alqi_view_peak_path(&both[1], k)->us);
+    }
+}
+
+/* .inv.alike: one search keeps one colour while it can, the other all three;
+ * blocks begin to be left out at any time, or never. */
+static void
+alike_colours_are_kept_once(void **unused)
+{
+    enum { IDS = 400, EVENTS = 2000 };
+    static bool alive[IDS], is_sampled[IDS];
+
+    (void)unused;
+    state = 6;
+    for (int from = 0; from <= EVENTS + 100; from += 150) {
+        struct alqi_view_peak both[2] = {{0}, {.is_split = true}};
+        struct alqi_view_peak parts[2] = {{0}, {.is_split = true}};
+        uint64_t us = 0;
+
+        memset(alive, 0, sizeof alive);
+        for (int i = 0; i < EVENTS; i++) {
+            uint64_t id = (uint64_t)(draw() * IDS);
+
+            us += (uint64_t)(draw() * 4);
+            alive[id] = !alive[id];
+            if (alive[id])
+                is_sampled[id] = i >= from;
+            step(both, us, alive[id], id, is_sampled[id]);
+            if (id % 7 == 0)
+                step(parts, us, alive[id], id, is_sampled[id]);
+            if (i % 500 == 250)
+                for (int s = 0; s < 2; s++)
+                    alqi_view_peak_restart(&both[s], us, i >= from ? 8 : 0);
+            assert_same(both);
+        }
+        assert_int_equal(both[0].is_split, from < EVENTS);
+        for (int s = 0; s < 2; s++)
+            alqi_view_peak_gone(&both[s], us, &parts[s]);
+        step(both, us + 9, true, 5, from < EVENTS);
+        step(both, us + 20, false, 5, from < EVENTS);
+        assert_same(both);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(alike_colours_are_kept_once),
         cmocka_unit_test(a_steady_heap_has_no_bias),
         cmocka_unit_test(rounds_have_the_variance_that_is_told),
         cmocka_unit_test(without_sampling_it_is_exact),

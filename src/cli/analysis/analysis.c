@@ -15,10 +15,18 @@
  * addition, and beside it in the sums of the colours that count it at their
  * last peak. The measures are put together at the end.
  *
- * .inv.epoch  site.at_peak.sums[k] holds the blocks of colour k that were
- *             alive when epoch number site.at_peak.epochs[k] began and have
+ * Recordings of every block have tens of millions of them, and nothing in them
+ * has to be estimated. So what is done for each block is compiled twice: its
+ * functions take is_exact, which is a constant where they are called from
+ * alqi_cli_analysis_take. States: exact -> sampled, when the first rate comes
+ * that leaves blocks out; what was summed until then goes over as it is.
+ *
+ * .inv.exact  While is_exact, each block stands for itself, every colour sees
+ *             it, and so all colours have one last epoch.
+ * .inv.epoch  The at_peak.sums[k] of a site holds the blocks of colour k that
+ *             were alive when epoch number at_peak.epochs[k] began and have
  *             died since. When it is next touched after a later peak of that
- *             colour they are forgotten.
+ *             colour they are forgotten. An exact site has one such sum.
  * .inv.last   What blocks and sites keep of an epoch is only compared with the
  *             last one of each colour. When its bits are used up, each number
  *             becomes that of the colours whose last epoch is not later.
@@ -27,20 +35,16 @@
  *
  * Live bytes are a running sum of doubles. The sum is set to zero whenever no
  * block is alive, and only the drawn path comes from it. */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "cli/analysis/analysis.h"
+#include "cli/analysis/enter.h"
 #include "cli/tool/cli.h"
 
 enum { NO_DOMAIN = UINT16_MAX + 1 };
-
-/* What a site's sums are while the trace is read: blocks that died late,
- * blocks that died early, blocks that never died. */
-enum { LONG, BRIEF, LEFT, PARTS };
-
-_Static_assert(PARTS <= (int)ALQI_CLI_N_MEASURES, "they share their place");
 
 /* The last epoch number before renumbering (.inv.last). */
 enum { EPOCH_MAX = (int)((UINT32_C(1) << ALQI_CLI_EPOCH_BITS) - 1) };
@@ -57,7 +61,7 @@ enum { EPOCHS_LEAST = 2, OBJECTS_AN_EPOCH = 64 };
 /* Makes site_of_node[node] the site that is like this one. A mapping's stack
  * has a frame that no other has, so is_mapping is no part of the key. */
 static ALQI_NOINLINE void
-site_find(struct alqi_cli_analysis *a, const struct alqi_cli_site *site)
+site_find(struct alqi_cli_analysis *a, const struct alqi_cli_open_site *site)
 {
     bool is_new;
     uint64_t *number =
@@ -66,11 +70,8 @@ site_find(struct alqi_cli_analysis *a, const struct alqi_cli_site *site)
                             (uint64_t)site->thread << 32 | site->node,
                         &is_new);
 
-    if (is_new) {
-        a->sites = alqi_cli_grow(a->sites, a->n_sites, sizeof *a->sites);
-        a->sites[a->n_sites] = *site;
-        *number = ++a->n_sites;
-    }
+    if (is_new)
+        *number = alqi_cli_sites_add(&a->open, site, a->is_exact) + 1u;
     a->site_of_node[site->node] = (uint32_t)*number;
 }
 
@@ -80,18 +81,20 @@ static inline uint32_t
 site_of(struct alqi_cli_analysis *a, uint32_t node, uint16_t thread,
         unsigned size_class, bool is_mapping)
 {
+    const struct alqi_cli_open_site *sites = a->open.sites;
     uint32_t number;
 
     if (ALQI_UNLIKELY(node >= a->n_site_of_node))
         a->site_of_node = alqi_cli_widen(a->site_of_node, &a->n_site_of_node,
                                          node, sizeof *a->site_of_node);
     number = a->site_of_node[node];
-    if (ALQI_UNLIKELY(number == 0 || a->sites[number - 1].thread != thread ||
-                      a->sites[number - 1].size_class != size_class))
-        site_find(a, &(struct alqi_cli_site){.node = node,
-                                             .thread = thread,
-                                             .size_class = (uint8_t)size_class,
-                                             .is_mapping = is_mapping});
+    if (ALQI_UNLIKELY(number == 0 || sites[number - 1].thread != thread ||
+                      sites[number - 1].size_class != size_class))
+        site_find(
+            a, &(struct alqi_cli_open_site){.node = node,
+                                            .thread = thread,
+                                            .size_class = (uint8_t)size_class,
+                                            .is_mapping = is_mapping});
     return a->site_of_node[node] - 1;
 }
 
@@ -103,7 +106,7 @@ epochs_not_after(const struct alqi_cli_analysis *a, uint32_t epoch)
     uint32_t n = 0;
 
     for (int k = 0; k < ALQI_VIEW_COLOURS; k++)
-        n += a->epochs[k] <= epoch;
+        n += a->open.epochs[k] <= epoch;
     return n;
 }
 
@@ -115,7 +118,7 @@ epoch_last_set(struct alqi_cli_analysis *a)
 #if ALQI_CHECKS >= 3
     a->last_epoch =
         a->kept_epoch + EPOCHS_LEAST +
-        (uint32_t)((a->objects.n_alive + a->n_sites) / OBJECTS_AN_EPOCH);
+        (uint32_t)((a->objects.n_alive + a->open.n) / OBJECTS_AN_EPOCH);
 #endif
 }
 
@@ -129,14 +132,11 @@ epochs_renumber(struct alqi_cli_analysis *a)
     size_t at = 0;
 
     for (int k = 0; k < ALQI_VIEW_COLOURS; k++)
-        fresh[k] = epochs_not_after(a, a->epochs[k]);
+        fresh[k] = epochs_not_after(a, a->open.epochs[k]);
     while ((o = alqi_cli_objects_next(&a->objects, &at, &id)) != NULL)
-        o->epoch = epochs_not_after(a, o->epoch) &
-                   ((UINT32_C(1) << ALQI_CLI_EPOCH_BITS) - 1);
-    for (uint32_t i = 0; i < a->n_sites; i++)
-        alqi_cli_at_peak_renumber(&a->sites[i].at_peak, a->epochs, fresh);
-    alqi_cli_chains_renumber(&a->chains, a->epochs, fresh);
-    memcpy(a->epochs, fresh, sizeof fresh);
+        o->epoch = epochs_not_after(a, o->epoch) & EPOCH_MAX;
+    alqi_cli_chains_renumber(&a->chains, a->open.epochs, fresh);
+    alqi_cli_sites_renumber(&a->open, fresh);
     a->kept_epoch = ALQI_VIEW_COLOURS;
     epoch_last_set(a);
 }
@@ -170,91 +170,77 @@ watch_of(const struct alqi_cli_analysis *a)
     return a->options.watch;
 }
 
-/* The colours at whose last peak a live block was live, whether or not they see
- * it. */
-static inline unsigned
-moments_of(const struct alqi_cli_analysis *a, const struct alqi_cli_life *b)
+/* An epoch begins for these colours: what was live since the last event is
+ * their peak so far. */
+static ALQI_NOINLINE void
+epoch_begin(struct alqi_cli_analysis *a, unsigned better)
 {
-    unsigned colours = 0;
-
-    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
-        if (b->epoch < a->epochs[k])
-            colours |= 1u << k;
-    return colours;
-}
-
-/* The colours that count a live block at their last peak. */
-static inline unsigned
-at_peak_of(struct alqi_cli_analysis *a, uint64_t id,
-           const struct alqi_cli_life *b)
-{
-    unsigned colours = moments_of(a, b);
-
-    if (colours != 0)
-        colours &= alqi_cli_colours(&a->estimator, b->rate, b->length, id);
-    return colours;
-}
-
-/* What is live is about to change, or the trace ends: what was live since the
- * last event may be the peak of some colours. If it is, an epoch begins for
- * them. */
-static void
-moment(struct alqi_cli_analysis *a, uint64_t us)
-{
-    unsigned better = alqi_view_peak_moment(&a->peak, us);
-
-    if (ALQI_LIKELY(better == 0))
-        return;
     if (ALQI_UNLIKELY(a->kept_epoch == a->last_epoch))
         epochs_renumber(a);
     a->kept_epoch++;
     for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
         if ((better >> k & 1) == 0)
             continue;
-        a->epochs[k] = a->kept_epoch;
+        a->open.epochs[k] = a->kept_epoch;
         a->moments[k]++;
-        alqi_cli_rss_peak(&a->rss, k, a->peak.paths[k].us, a->live_bytes);
+        alqi_cli_rss_peak(&a->rss, k, alqi_view_peak_path(&a->peak, k)->us,
+                          a->live_bytes);
     }
     a->held.at_peak &= ~better;
-    alqi_cli_churn_moment(&a->churn, better);
+    if (!a->is_exact) /* else nothing churns: nothing is estimated */
+        alqi_cli_churn_moment(&a->churn, better);
     if (ALQI_UNLIKELY(watch_of(a) != NULL))
         watch_of(a)->peak(watch_of(a)->arg, better);
 }
 
+/* What is live is about to change, or the trace ends: what was live since the
+ * last event may be the peak of some colours. */
+static inline void
+moment(struct alqi_cli_analysis *a, uint64_t us)
+{
+    unsigned better = alqi_view_peak_moment(&a->peak, us);
+
+    if (ALQI_UNLIKELY(better != 0))
+        epoch_begin(a, better);
+}
+
 /* Enters a birth into live bytes, timeline and peak. */
-static void
+ALQI_CLI_EVERY_EVENT void
 live_raise(struct alqi_cli_analysis *a, uint64_t us, uint64_t id,
-           uint64_t length, double bytes)
+           uint64_t length, double bytes, bool is_exact)
 {
     double before = a->live_bytes;
     struct alqi_cli_weight w =
-        alqi_cli_weigh_colour(&a->estimator, a->rate, length);
+        alqi_cli_weigh_colour_as(&a->estimator, a->rate, length, is_exact);
 
     a->live_bytes += bytes;
     alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
     if (a->live_bytes > a->most_bytes)
         a->most_bytes = a->live_bytes;
-    alqi_view_peak_born(&a->peak, us,
-                        alqi_cli_colours(&a->estimator, a->rate, length, id),
-                        w.bytes, alqi_cli_colour_bytes(&a->estimator, a->rate));
+    alqi_view_peak_born(
+        &a->peak, us,
+        alqi_cli_colours_as(&a->estimator, id, a->rate, length, is_exact),
+        w.bytes, is_exact ? 0 : alqi_cli_colour_bytes(&a->estimator, a->rate));
 }
 
-/* The block for options.blocks. moments say for which colours it was alive at
+/* The block for options.blocks. at_peak says for which colours it was alive at
  * the peak that is the last now. */
 static struct alqi_cli_block
 block_from(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
-           const struct alqi_cli_weight *w, uint64_t died_us, unsigned at_peak)
+           uint64_t died_us, unsigned at_peak)
 {
+    struct alqi_cli_weight w =
+        alqi_cli_weigh(&a->estimator, b->rate, b->length);
     struct alqi_cli_block block = {
         .born_us = b->time_us,
         .died_us = died_us > b->time_us ? died_us : b->time_us,
-        .bytes = w->bytes,
-        .objects = w->objects,
+        .bytes = w.bytes,
+        .objects = w.objects,
         .colour_bytes =
             alqi_cli_weigh_colour(&a->estimator, b->rate, b->length).bytes /
             ALQI_VIEW_COLOURS,
         .site = b->site,
-        .thread = b->thread,
+        .thread = a->open.sites[b->site].thread,
     };
 
     for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
@@ -272,67 +258,6 @@ block_tell(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
     alqi_cli_blocks_take(a->options.blocks, block, a->moments);
 }
 
-/* Counts a block that is gone at the last peak of these colours. In each
- * colour it has that colour's weight, but only the first of the block's
- * colours counts it as one block. */
-static ALQI_NOINLINE void
-at_peak_enter(struct alqi_cli_analysis *a, struct alqi_cli_at_peak *at,
-              uint64_t id, const struct alqi_cli_life *b, double life_us,
-              unsigned colours)
-{
-    struct alqi_cli_weight w =
-        alqi_cli_weigh_colour(&a->estimator, b->rate, b->length);
-    unsigned first = alqi_view_first_colour(
-        alqi_cli_colours(&a->estimator, b->rate, b->length, id));
-
-    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++) {
-        struct alqi_cli_sum *sum;
-
-        if ((colours >> k & 1) == 0)
-            continue;
-        sum = alqi_cli_at_peak_of(at, k, a->epochs[k]);
-        alqi_cli_sum_add(sum, &w, life_us, b->n_samples);
-        if (first != 1u << k) { /* it counts as one */
-            sum->n_blocks--;
-            sum->n_samples -= b->n_samples;
-        }
-    }
-}
-
-static double
-life_of(const struct alqi_cli_life *b, const struct alqi_cli_chain *chain,
-        uint64_t us)
-{
-    uint64_t born_us = chain != NULL ? chain->born_us : b->time_us;
-
-    return us > born_us ? (double)(us - born_us) : 0;
-}
-
-/* Joins a sum whose blocks all lived that long. */
-static void
-sum_join(struct alqi_cli_sum *to, struct alqi_cli_sum from, double life_us)
-{
-    from.life_us = from.objects * life_us;
-    alqi_cli_sum_join(to, &from);
-}
-
-/* Enters the blocks that a chain has left behind: they had the life of the
- * whole. Peak sums of an epoch that is not the last are forgotten. */
-static ALQI_NOINLINE void
-links_enter(struct alqi_cli_analysis *a, const struct alqi_cli_chain *chain,
-            double life_us, unsigned part)
-{
-    for (struct alqi_cli_link *l = chain->links; l != NULL; l = l->next) {
-        struct alqi_cli_site *site = &a->sites[l->site];
-
-        sum_join(&site->sums[part], l->all, life_us);
-        for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
-            if (l->at_peak.epochs[k] == a->epochs[k])
-                sum_join(alqi_cli_at_peak_of(&site->at_peak, k, a->epochs[k]),
-                         l->at_peak.sums[k], life_us);
-    }
-}
-
 static inline bool
 is_summed(const struct alqi_cli_analysis *a, double life_us)
 {
@@ -340,44 +265,53 @@ is_summed(const struct alqi_cli_analysis *a, double life_us)
 }
 
 /* Enters a block that died, with its chain if it ends one. */
-static inline void
-held_end(struct alqi_cli_analysis *a, const struct alqi_cli_held *h)
+ALQI_CLI_EVERY_EVENT void
+held_end(struct alqi_cli_analysis *a, const struct alqi_cli_held *h,
+         bool is_exact)
 {
     const struct alqi_cli_life *b = &h->life;
     uint64_t id = h->id, us = h->us;
     struct alqi_cli_chain *chain = alqi_cli_chains_take(&a->chains, id);
-    struct alqi_cli_site *site = &a->sites[b->site];
-    double life_us = life_of(b, chain, us);
-    unsigned part = life_us < a->options.temporary_us ? BRIEF : LONG;
+    struct alqi_cli_weight w =
+        is_exact ? alqi_cli_weigh_certain(&a->estimator, b->length) : h->weight;
+    double life_us = alqi_cli_enter_life(b, chain, us);
+    enum alqi_cli_part part =
+        life_us < a->options.temporary_us ? ALQI_CLI_BRIEF : ALQI_CLI_LONG;
     struct alqi_cli_block block;
 
     if (ALQI_UNLIKELY(chain != NULL && watch_of(a) != NULL))
         watch_of(a)->chain(watch_of(a)->arg, id, life_us);
     if (is_summed(a, life_us)) {
         if (ALQI_UNLIKELY(a->options.blocks != NULL)) {
-            block = block_from(a, b, &h->weight, us, h->at_peak);
+            block = block_from(a, b, us, h->at_peak);
             block_tell(a, chain, &block);
         }
         if (ALQI_UNLIKELY(chain != NULL))
-            links_enter(a, chain, life_us, part);
-        if (h->at_peak != 0)
-            at_peak_enter(a, &site->at_peak, id, b, life_us, h->at_peak);
-        alqi_cli_sum_add(&site->sums[part], &h->weight, life_us, b->n_samples);
+            alqi_cli_enter_links(&a->open, chain, life_us, part);
+        alqi_cli_enter_peak(&a->estimator, &a->open, id, b, life_us, h->at_peak,
+                            is_exact);
+        alqi_cli_enter_part(&a->open, b, &w, life_us, part, is_exact);
     }
     if (ALQI_UNLIKELY(chain != NULL))
         alqi_cli_chain_free(chain);
 }
 
 /* The block that was freed last has no successor: enters it (.inv.held). */
-static inline void
-held_enter(struct alqi_cli_analysis *a)
+ALQI_CLI_EVERY_EVENT void
+held_enter_as(struct alqi_cli_analysis *a, bool is_exact)
 {
     struct alqi_cli_held *h = &a->held;
 
     if (!h->is_held)
         return;
     h->is_held = false;
-    held_end(a, h);
+    held_end(a, h, is_exact);
+}
+
+static void
+held_enter(struct alqi_cli_analysis *a)
+{
+    held_enter_as(a, a->is_exact);
 }
 
 /* The allocation that is about to be taken continues the held block. */
@@ -398,25 +332,28 @@ held_continue(struct alqi_cli_analysis *a, uint64_t id, uint64_t length,
     const struct alqi_cli_held *h = &a->held;
     struct alqi_cli_chain *chain = alqi_cli_chains_take(&a->chains, h->id);
     struct alqi_cli_weight w = alqi_cli_weigh(&a->estimator, a->rate, length);
+    struct alqi_cli_weight old =
+        alqi_cli_weigh(&a->estimator, h->life.rate, h->life.length);
+    struct alqi_cli_moves *moves = alqi_cli_sites_moves(&a->open, site);
     struct alqi_cli_block block;
     struct alqi_cli_link *link;
     double bytes, p;
 
     if (chain == NULL)
         chain = alqi_cli_chain_new(h->life.time_us);
-    link = alqi_cli_chain_leave(chain, h->life.site, &h->weight,
-                                h->life.n_samples);
+    link = alqi_cli_chain_leave(chain, h->life.site, &old, h->life.n_samples);
     if (h->at_peak != 0)
-        at_peak_enter(a, &link->at_peak, h->id, &h->life, 0, h->at_peak);
+        alqi_cli_enter_colours(&a->estimator, a->open.epochs, &link->at_peak,
+                               h->id, &h->life, 0, h->at_peak);
     if (a->options.blocks != NULL) {
-        block = block_from(a, &h->life, &h->weight, h->us, h->at_peak);
+        block = block_from(a, &h->life, h->us, h->at_peak);
         alqi_cli_chain_keep(chain, &block);
     }
-    p = 1 / (w.objects * h->weight.objects);
+    p = 1 / (w.objects * old.objects);
     bytes = alqi_cli_block_bytes(&a->estimator, length);
     if (!a->notes.is_reborn)
-        alqi_cli_moves_add(&a->sites[site].moves, bytes, p);
-    alqi_cli_moves_link(&a->sites[site].moves,
+        alqi_cli_moves_add(moves, bytes, p);
+    alqi_cli_moves_link(moves,
                         alqi_cli_block_bytes(&a->estimator, h->life.length),
                         bytes, p, chain->n_moves);
     alqi_cli_chains_put(&a->chains, id, chain);
@@ -425,16 +362,36 @@ held_continue(struct alqi_cli_analysis *a, uint64_t id, uint64_t length,
     a->held.is_held = false;
 }
 
+static ALQI_NOINLINE void
+share_born(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
+           uint64_t length, uint64_t n_samples)
+{
+    alqi_cli_shares_born(
+        &a->shares, alqi_cli_notes_process(&a->notes), e->id,
+        &(struct alqi_cli_shared){
+            .weight = alqi_cli_weigh(&a->estimator, a->rate, length),
+            .colour_weight =
+                alqi_cli_weigh_colour(&a->estimator, a->rate, length),
+            .sample_bytes = alqi_cli_colour_bytes(&a->estimator, a->rate),
+            .colours = alqi_cli_colours(&a->estimator, a->rate, length, e->id),
+            .n_samples = n_samples,
+            .time_us = e->time_us,
+        });
+}
+
 /* Takes an allocation. An id that is in use is damage: the event is counted
  * and left out. */
-static void
+ALQI_CLI_EVERY_EVENT void
 take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
-           uint64_t us)
+           uint64_t us, bool is_exact)
 {
     uint64_t length = e->length > 0 ? (uint64_t)e->length : 0;
     uint64_t n_samples = e->n_samples > 0 ? (uint64_t)e->n_samples : 0;
-    struct alqi_cli_object *o =
-        alqi_cli_objects_add(&a->objects, e->id, length, n_samples);
+    struct alqi_cli_object *o = alqi_cli_objects_add(
+        &a->objects, e->id,
+        (struct alqi_cli_birth){us, length, n_samples, a->kept_epoch, a->rate});
+    uint16_t thread =
+        a->notes.has_thread ? (uint16_t)a->notes.thread_at : e->domain;
     struct alqi_cli_weight w;
     double bytes = alqi_cli_block_bytes(&a->estimator, length);
 
@@ -450,34 +407,24 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
             return;
         }
     }
-    o->time_us = us;
-    o->epoch = a->kept_epoch;
-    o->rate = a->rate;
-    o->thread = a->notes.has_thread ? (uint16_t)a->notes.thread_at : e->domain;
-    o->site = site_from(a, e, o->thread, bytes);
+    o->site = site_from(a, e, thread, bytes);
     if (ALQI_UNLIKELY(watch_of(a) != NULL))
-        watch_of(a)->born(watch_of(a)->arg, e, us, a->sites[o->site].node,
-                          o->thread);
+        watch_of(a)->born(watch_of(a)->arg, e, us, a->open.sites[o->site].node,
+                          thread);
     if (held_is_continued(a))
         held_continue(a, e->id, length, o->site);
-    w = alqi_cli_weigh(&a->estimator, a->rate, length);
+    w = alqi_cli_weigh_as(&a->estimator, a->rate, length, is_exact);
     if (ALQI_UNLIKELY(a->notes.is_reborn))
-        alqi_cli_moves_add(&a->sites[o->site].moves, bytes, 1 / w.objects);
-    alqi_cli_sum_add(&a->by_source[e->source], &w, 0, n_samples);
-    live_raise(a, us, e->id, length, w.bytes);
+        alqi_cli_moves_add(alqi_cli_sites_moves(&a->open, o->site), bytes,
+                           1 / w.objects);
+    if (is_exact)
+        alqi_cli_tally_add(&a->exact_by_source[e->source], w.bytes, 0,
+                           n_samples);
+    else
+        alqi_cli_sum_add(&a->by_source[e->source], &w, 0, n_samples);
+    live_raise(a, us, e->id, length, w.bytes, is_exact);
     if (ALQI_UNLIKELY(a->notes.n_processes > 0))
-        alqi_cli_shares_born(
-            &a->shares, alqi_cli_notes_process(&a->notes), e->id,
-            &(struct alqi_cli_shared){
-                .weight = w,
-                .colour_weight =
-                    alqi_cli_weigh_colour(&a->estimator, a->rate, length),
-                .sample_bytes = alqi_cli_colour_bytes(&a->estimator, a->rate),
-                .colours =
-                    alqi_cli_colours(&a->estimator, a->rate, length, e->id),
-                .n_samples = n_samples,
-                .time_us = e->time_us,
-            });
+        share_born(a, e, length, n_samples);
 }
 
 /* Takes a promotion; each block has at most one. */
@@ -495,42 +442,64 @@ take_promote(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
         return;
     }
     o->is_promoted = true;
-    if (ALQI_UNLIKELY(watch_of(a) != NULL))
-        watch_of(a)->promoted(watch_of(a)->arg, e->id, us, o->time_us);
     alqi_cli_objects_read(&a->objects, e->id, o, &life);
+    if (ALQI_UNLIKELY(watch_of(a) != NULL))
+        watch_of(a)->promoted(watch_of(a)->arg, e->id, us, life.time_us);
     w = alqi_cli_weigh(&a->estimator, life.rate, life.length);
     alqi_cli_sum_add(&a->promoted, &w, 0, life.n_samples);
 }
 
+static ALQI_NOINLINE void
+share_died(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
+           const struct alqi_cli_life *b)
+{
+    struct alqi_cli_weight in_colour =
+        alqi_cli_weigh_colour(&a->estimator, b->rate, b->length);
+
+    alqi_cli_shares_died(
+        &a->shares, e->id,
+        alqi_cli_weigh(&a->estimator, b->rate, b->length).bytes, &in_colour,
+        alqi_cli_colours(&a->estimator, b->rate, b->length, e->id), e->time_us);
+}
+
 /* Takes a free. The block becomes the held one, so its sums wait; live bytes
  * fall at once. */
-static void
+ALQI_CLI_EVERY_EVENT void
 take_free(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
-          uint64_t us)
+          uint64_t us, bool is_exact)
 {
-    struct alqi_cli_life life;
+    struct alqi_cli_held *h = &a->held;
+    const struct alqi_cli_life *b = &h->life;
     struct alqi_cli_weight w, in_colour;
     double before = a->live_bytes;
-    unsigned colours;
 
     a->n_frees++;
-    if (!alqi_cli_objects_take(&a->objects, e->id, &life)) {
+    if (!alqi_cli_objects_take(&a->objects, e->id, &h->life)) {
         a->n_strange++;
         return;
     }
-    w = alqi_cli_weigh(&a->estimator, life.rate, life.length);
-    a->held = (struct alqi_cli_held){true, e->id, us,
-                                     life, w,     at_peak_of(a, e->id, &life)};
-    colours = alqi_cli_colours(&a->estimator, life.rate, life.length, e->id);
-    in_colour = alqi_cli_weigh_colour(&a->estimator, life.rate, life.length);
-    if (ALQI_LIKELY(alqi_cli_is_sampled(&a->estimator)))
-        alqi_cli_churn_gone(&a->churn, moments_of(a, &life), &w, &in_colour);
-    alqi_view_peak_died(&a->peak, us, colours, in_colour.bytes);
+    h->is_held = true;
+    h->id = e->id;
+    h->us = us;
+    h->at_peak =
+        alqi_cli_peaks_of(&a->estimator, a->open.epochs, e->id, b, is_exact);
+    w = alqi_cli_weigh_as(&a->estimator, b->rate, b->length, is_exact);
+    in_colour =
+        alqi_cli_weigh_colour_as(&a->estimator, b->rate, b->length, is_exact);
+    if (!is_exact)
+        h->weight = w;
+    if (!is_exact && alqi_cli_is_sampled(&a->estimator))
+        alqi_cli_churn_gone(&a->churn,
+                            alqi_cli_moments_of(a->open.epochs, b, is_exact),
+                            &w, &in_colour);
+    alqi_view_peak_died(
+        &a->peak, us,
+        alqi_cli_colours_as(&a->estimator, e->id, b->rate, b->length, is_exact),
+        in_colour.bytes);
     if (ALQI_UNLIKELY(watch_of(a) != NULL))
-        watch_of(a)->died(watch_of(a)->arg, e->id, us, life.time_us);
+        watch_of(a)->died(watch_of(a)->arg, e->id, us, b->time_us);
     if (ALQI_UNLIKELY(a->notes.n_processes > 0))
-        alqi_cli_shares_died(&a->shares, e->id, w.bytes, &in_colour, colours,
-                             e->time_us);
+        share_died(a, e, b);
     a->live_bytes = a->objects.n_alive == 0 ? 0 : before - w.bytes;
     alqi_cli_timeline_note(&a->timeline, us, before, a->live_bytes);
 }
@@ -571,18 +540,87 @@ take_rss(struct alqi_cli_analysis *a, uint64_t us)
         watch_of(a)->resident(watch_of(a)->arg, us, a->notes.rss_bytes);
 }
 
+/* Blocks are left out from here on: what was summed until then goes over. */
+static ALQI_COLD void
+exact_end(struct alqi_cli_analysis *a)
+{
+    a->is_exact = false;
+    a->held.weight = alqi_cli_weigh_certain(&a->estimator, a->held.life.length);
+    alqi_cli_sites_sample(&a->open);
+    for (int i = 0; i < ALQI_CLI_N_SOURCES; i++)
+        a->by_source[i] = alqi_cli_tally_sum(&a->exact_by_source[i]);
+}
+
+/* Allocations that follow are of the rate that the notes have. */
+static void
+rate_switch(struct alqi_cli_analysis *a)
+{
+    a->rate = alqi_cli_estimator_rate(&a->estimator, a->notes.rate_per_word);
+    if (a->is_exact && alqi_cli_is_sampled(&a->estimator))
+        exact_end(a);
+}
+
 /* The events that follow are of another stream, with its own thread and
  * rate. */
 static void
 stream_switch(struct alqi_cli_analysis *a, uint16_t domain)
 {
     alqi_cli_notes_stream(&a->notes, domain);
-    a->rate = alqi_cli_estimator_rate(&a->estimator, a->notes.rate_per_word);
+    rate_switch(a);
 }
 
-/* Times before the trace's start count as the start. Before an allocation and
- * before a free, what was live until then may be the peak. The held block is
- * entered first (.inv.held), unless the allocation continues it. */
+static ALQI_NOINLINE void
+take_location(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
+              uint64_t us)
+{
+    if (alqi_cli_notes_take(&a->notes, &e->location))
+        rate_switch(a);
+    alqi_cli_notes_ended(&a->notes, e->time_us);
+    alqi_cli_marks_take(&a->marks, us, &a->notes);
+    if (a->notes.gone != 0)
+        process_end(a, us);
+    if (a->notes.n_rss != a->n_rss) /* what is gone is resident no more */
+        take_rss(a, us);
+    alqi_cli_reach_take(a);
+}
+
+/* Before an allocation and before a free, what was live until then may be the
+ * peak. The held block is entered first (.inv.held), unless the allocation
+ * continues it. */
+ALQI_CLI_EVERY_EVENT void
+take(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e, uint64_t us,
+     bool is_exact)
+{
+    switch (e->kind) {
+    case ALQI_CTF_LOCATION:
+        take_location(a, e, us);
+        break;
+    case ALQI_CTF_ALLOC:
+        moment(a, us);
+        if (!held_is_continued(a))
+            held_enter_as(a, is_exact);
+        take_alloc(a, e, us, is_exact);
+        a->notes.has_moved = a->notes.is_reborn = false;
+        break;
+    case ALQI_CTF_PROMOTE:
+        take_promote(a, e, us);
+        break;
+    case ALQI_CTF_COLLECT:
+        held_enter_as(a, is_exact);
+        moment(a, us);
+        take_free(a, e, us, is_exact);
+        break;
+    }
+}
+
+static ALQI_NOINLINE void
+take_sampled(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
+             uint64_t us)
+{
+    take(a, e, us, false);
+}
+
+/* Times before the trace's start count as the start. */
 void
 alqi_cli_analysis_take(struct alqi_cli_analysis *a,
                        const struct alqi_ctf_event *e)
@@ -596,56 +634,13 @@ alqi_cli_analysis_take(struct alqi_cli_analysis *a,
         a->max_domain = e->domain;
     if (e->domain != a->notes.domain)
         stream_switch(a, e->domain);
-    switch (e->kind) {
-    case ALQI_CTF_LOCATION:
-        if (alqi_cli_notes_take(&a->notes, &e->location))
-            a->rate =
-                alqi_cli_estimator_rate(&a->estimator, a->notes.rate_per_word);
-        alqi_cli_notes_ended(&a->notes, e->time_us);
-        alqi_cli_marks_take(&a->marks, us, &a->notes);
-        if (a->notes.gone != 0)
-            process_end(a, us);
-        if (a->notes.n_rss != a->n_rss) /* what is gone is resident no more */
-            take_rss(a, us);
-        alqi_cli_reach_take(a);
-        break;
-    case ALQI_CTF_ALLOC:
-        moment(a, us);
-        if (!held_is_continued(a))
-            held_enter(a);
-        take_alloc(a, e, us);
-        a->notes.has_moved = a->notes.is_reborn = false;
-        break;
-    case ALQI_CTF_PROMOTE:
-        take_promote(a, e, us);
-        break;
-    case ALQI_CTF_COLLECT:
-        held_enter(a);
-        moment(a, us);
-        take_free(a, e, us);
-        break;
-    }
+    if (a->is_exact)
+        take(a, e, us, true);
+    else
+        take_sampled(a, e, us);
 }
 
 /* ---- the pass -------------------------------------------------------- */
-
-static void
-site_finish(struct alqi_cli_analysis *a, struct alqi_cli_site *site)
-{
-    struct alqi_cli_sum measures[ALQI_CLI_N_MEASURES];
-    const struct alqi_cli_sum *parts = site->sums;
-
-    memset(measures, 0, sizeof measures);
-    for (int part = 0; part < PARTS; part++)
-        alqi_cli_sum_join(&measures[ALQI_CLI_ALLOCATED], &parts[part]);
-    measures[ALQI_CLI_TEMPORARY] = parts[BRIEF];
-    measures[ALQI_CLI_LIVE] = parts[LEFT];
-    for (unsigned k = 0; k < ALQI_VIEW_COLOURS; k++)
-        alqi_cli_sum_join(&measures[ALQI_CLI_PEAK],
-                          alqi_cli_at_peak_of(&site->at_peak, k, a->epochs[k]));
-    alqi_cli_sum_of_colours(&measures[ALQI_CLI_PEAK]);
-    memcpy(site->sums, measures, sizeof measures);
-}
 
 static void
 left_tell(struct alqi_cli_analysis *a, uint64_t id,
@@ -658,9 +653,9 @@ left_tell(struct alqi_cli_analysis *a, uint64_t id,
                                 (enum alqi_view_reach)b->reach,
                                 alqi_cli_holders_of(&a->holders, id)};
 
-    watch->left(watch->arg, id, life_of(b, NULL, us), how);
+    watch->left(watch->arg, id, alqi_cli_enter_life(b, NULL, us), how);
     if (chain != NULL)
-        watch->chain(watch->arg, id, life_of(b, chain, us));
+        watch->chain(watch->arg, id, alqi_cli_enter_life(b, chain, us));
 }
 
 /* A block that was never freed is gone, from what churns, at the end. */
@@ -670,7 +665,7 @@ churn_finish(struct alqi_cli_analysis *a, const struct alqi_cli_life *b,
 {
     struct alqi_cli_weight in_colour =
         alqi_cli_weigh_colour(&a->estimator, b->rate, b->length);
-    unsigned colours = moments_of(a, b);
+    unsigned colours = alqi_cli_moments_of(a->open.epochs, b, a->is_exact);
 
     if (gone != NULL)
         colours &= alqi_cli_share_at_peak(gone, a->moments);
@@ -684,7 +679,6 @@ static void
 object_finish(struct alqi_cli_analysis *a, uint64_t id,
               const struct alqi_cli_object *o)
 {
-    struct alqi_cli_sum *sums = a->sites[o->site].sums;
     const struct alqi_cli_chain *chain = alqi_cli_chains_find(&a->chains, id);
     const struct alqi_cli_share *gone = NULL;
     struct alqi_cli_life b;
@@ -701,16 +695,18 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
             alqi_cli_shares_left(&a->shares, id, &w, b.n_samples);
     }
     churn_finish(a, &b, &w, gone);
-    at_peak = at_peak_of(a, id, &b);
+    at_peak =
+        alqi_cli_peaks_of(&a->estimator, a->open.epochs, id, &b, a->is_exact);
     if (gone != NULL)
         at_peak &= alqi_cli_share_at_peak(gone, a->moments);
     if (watch_of(a) != NULL)
         left_tell(a, id, &b, chain, gone, at_peak);
-    life_us = life_of(&b, chain, gone != NULL ? gone->gone_us : a->end_us);
+    life_us = alqi_cli_enter_life(&b, chain,
+                                  gone != NULL ? gone->gone_us : a->end_us);
     if (!is_summed(a, life_us))
         return;
     if (a->options.blocks != NULL) {
-        block = block_from(a, &b, &w,
+        block = block_from(a, &b,
                            gone != NULL && gone->gone_us < a->end_us
                                ? gone->gone_us
                                : ALQI_CLI_ALIVE,
@@ -719,44 +715,24 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
         block_tell(a, chain, &block);
     }
     if (chain != NULL)
-        links_enter(a, chain, life_us, LONG);
-    alqi_cli_sum_add(&sums[LEFT], &w, life_us, b.n_samples);
+        alqi_cli_enter_links(&a->open, chain, life_us, ALQI_CLI_LONG);
+    alqi_cli_sum_add(&a->sites[o->site].sums[ALQI_CLI_LIVE], &w, life_us,
+                     b.n_samples);
     alqi_cli_sum_add(&a->by_reach[b.reach], &w, life_us, b.n_samples);
-    if (at_peak != 0)
-        at_peak_enter(a, &a->sites[o->site].at_peak, id, &b, life_us, at_peak);
+    alqi_cli_enter_peak(&a->estimator, &a->open, id, &b, life_us, at_peak,
+                        a->is_exact);
 }
 
-static void
-site_join(struct alqi_cli_site *to, const struct alqi_cli_site *from)
-{
-    for (int m = 0; m < ALQI_CLI_N_MEASURES; m++)
-        alqi_cli_sum_join(&to->sums[m], &from->sums[m]);
-    alqi_cli_moves_join(&to->moves, &from->moves);
-}
-
-/* Makes one site for each stack, in order of first appearance. Blocks hold the
- * number of a site, so they go by way of its node. */
+/* Makes one site for each stack. Blocks hold the number of a site, so they go
+ * by way of its node. */
 static void
 sites_merge(struct alqi_cli_analysis *a)
 {
     struct alqi_cli_blocks *blocks = a->options.blocks;
-    uint32_t n = 0;
 
     for (uint32_t i = 0; blocks != NULL && i < blocks->n_blocks; i++)
         blocks->blocks[i].site = a->sites[blocks->blocks[i].site].node;
-    for (uint32_t i = 0; i < a->n_sites; i++)
-        a->site_of_node[a->sites[i].node] = 0;
-    for (uint32_t i = 0; i < a->n_sites; i++) {
-        uint32_t *number = &a->site_of_node[a->sites[i].node];
-
-        if (*number != 0) {
-            site_join(&a->sites[*number - 1], &a->sites[i]);
-            continue;
-        }
-        a->sites[n] = a->sites[i];
-        *number = ++n;
-    }
-    a->n_sites = n;
+    a->n_sites = alqi_cli_sites_merge(a->sites, a->n_sites, a->site_of_node);
     for (uint32_t i = 0; blocks != NULL && i < blocks->n_blocks; i++)
         blocks->blocks[i].site = a->site_of_node[blocks->blocks[i].site] - 1;
 }
@@ -791,8 +767,8 @@ lack_find(struct alqi_cli_analysis *a)
             alqi_cli_churn_lack(&a->churn, a->most_bytes - peak) / peak;
 }
 
-/* From the state at the end of the trace to measures and totals. Changes the
- * sites, so nothing can be taken afterwards. */
+/* From the state at the end of the trace to measures and totals. Changes what
+ * sites have of dead blocks, so nothing can be taken afterwards. */
 static void
 measures_make(struct alqi_cli_analysis *a)
 {
@@ -801,11 +777,16 @@ measures_make(struct alqi_cli_analysis *a)
     size_t at = 0;
 
     moment(a, a->end_us);
+    a->sites = alqi_cli_sites_new(&a->open);
+    a->n_sites = a->open.n;
+    for (int i = 0; a->is_exact && i < ALQI_CLI_N_SOURCES; i++)
+        a->by_source[i] = alqi_cli_tally_sum(&a->exact_by_source[i]);
     while ((o = alqi_cli_objects_next(&a->objects, &at, &id)) != NULL)
         object_finish(a, id, o);
     lack_find(a);
     for (uint32_t i = 0; i < a->n_sites; i++)
-        site_finish(a, &a->sites[i]);
+        alqi_cli_sites_measure(&a->open, i, &a->sites[i]);
+    alqi_cli_sites_close(&a->open);
     alqi_cli_threads_sum(a);
     alqi_cli_suppress_sites(a);
     alqi_cli_sizes_sum(a);
@@ -829,6 +810,8 @@ alqi_cli_analysis_begin(struct alqi_cli_analysis *a,
     a->names = alqi_cli_names_new();
     alqi_cli_estimator_init(&a->estimator, a->info);
     a->estimator.other_lambda = options->other_lambda;
+    a->is_exact =
+        !alqi_cli_is_sampled(&a->estimator) && options->other_lambda == 0;
     alqi_cli_notes_init(&a->notes, a->names);
     alqi_cli_stacks_init(&a->stacks);
     alqi_cli_objects_init(&a->objects);
@@ -846,6 +829,7 @@ alqi_cli_analysis_run(struct alqi_cli_analysis *a, struct alqi_cli_input *input,
     while (alqi_cli_input_next(input, &event))
         alqi_cli_analysis_take(a, &event);
     held_enter(a);
+    malloc_trim(0); /* of the blocks that have died: the measures need room */
     measures_make(a);
     alqi_cli_timeline_note(&a->timeline, a->end_us, a->live_bytes, 0);
 }
@@ -865,7 +849,7 @@ alqi_cli_analysis_picture(struct alqi_cli_analysis *a,
     out->is_picture = true;
     if (watch_of(a) != NULL)
         out->options.watch = watch_of(a)->pictured(watch_of(a)->arg);
-    out->sites = alqi_cli_duplicate(a->sites, a->n_sites, sizeof *a->sites);
+    out->open = alqi_cli_sites_copy(&a->open);
     out->site_of_node = alqi_cli_duplicate(a->site_of_node, a->n_site_of_node,
                                            sizeof *a->site_of_node);
     measures_make(out);
@@ -884,6 +868,7 @@ void
 alqi_cli_analysis_free(struct alqi_cli_analysis *a)
 {
     free(a->sites);
+    alqi_cli_sites_free(&a->open);
     free(a->site_of_node);
     free(a->by_thread);
     free(a->by_size);

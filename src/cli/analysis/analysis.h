@@ -17,6 +17,7 @@
 #include "cli/read/notes.h"
 #include "cli/read/objects.h"
 #include "cli/analysis/shares.h"
+#include "cli/analysis/sites.h"
 #include "cli/analysis/sizes.h"
 #include "cli/analysis/stacks.h"
 #include "cli/analysis/suppress.h"
@@ -24,43 +25,8 @@
 #include "view/index.h"
 #include "view/peak.h"
 
-/* The sums of each site; values of the option that chooses one. */
-enum alqi_cli_measure {
-    /* all blocks */
-    ALQI_CLI_ALLOCATED,
-    /* never freed: live when the trace ends */
-    ALQI_CLI_LIVE,
-    /* alive when the most bytes were, as the colours' mean */
-    ALQI_CLI_PEAK,
-    /* freed within options.temporary_us */
-    ALQI_CLI_TEMPORARY,
-    ALQI_CLI_N_MEASURES
-};
-
 /* Sources of an allocation (wire/ctf.h): minor heap, major heap, external. */
 enum { ALQI_CLI_N_SOURCES = 3 };
-
-/* Blocks of one call stack; while the trace is read, of one thread, stack and
- * class of sizes. */
-struct alqi_cli_site {
-    /* of stacks; 0 is the empty stack */
-    uint32_t node;
-    /* that allocates; meaningless once the sites are merged */
-    uint16_t thread;
-    /* of its blocks' sizes; 0 unless options.is_by_size, and meaningless once
-     * the sites are merged */
-    uint8_t size_class;
-    /* of options.suppress, as suppressed.c has it; 0: not looked for */
-    uint32_t rule;
-    /* of mmap, not of malloc (wire/side.h) */
-    bool is_mapping;
-    /* what realloc brought here */
-    struct alqi_cli_moves moves;
-    /* measures; while the trace is read, parts (analysis.c) */
-    struct alqi_cli_sum sums[ALQI_CLI_N_MEASURES];
-    /* blocks that have died, by colour; while the trace is read */
-    struct alqi_cli_at_peak at_peak;
-};
 
 /* How a block that was never freed went. */
 struct alqi_cli_left {
@@ -136,7 +102,7 @@ struct alqi_cli_held {
     uint64_t us;
     /* as the objects had it */
     struct alqi_cli_life life;
-    /* at the rate that sampled it */
+    /* at the rate that sampled it; valid unless all is exact */
     struct alqi_cli_weight weight;
     /* bits: colours that count it at their last peak */
     unsigned at_peak;
@@ -174,7 +140,9 @@ struct alqi_cli_analysis {
     /* size class, thread and node -> number + 1, while the trace is read */
     struct alqi_base_map site_of_pair;
     uint32_t n_site_of_node;
-    /* in order of first use; moves when it grows */
+    /* of the blocks so far */
+    struct alqi_cli_open_sites open;
+    /* in order of first use; owned; valid after the reading */
     struct alqi_cli_site *sites;
     uint32_t n_sites;
 
@@ -197,8 +165,13 @@ struct alqi_cli_analysis {
     uint64_t n_rss;
     /* owned; a picture has the running analysis's */
     struct alqi_cli_marks marks;
-    /* allocations by source; counted at once */
+    /* No rate so far leaves blocks out, and no other trace is compared with
+     * (.inv.exact). */
+    bool is_exact;
+    /* allocations by source, counted at once; while is_exact and the trace is
+     * read in exact_by_source */
     struct alqi_cli_sum by_source[ALQI_CLI_N_SOURCES];
+    struct alqi_cli_tally exact_by_source[ALQI_CLI_N_SOURCES];
     /* blocks that left the minor heap */
     struct alqi_cli_sum promoted;
     /* the drawn path */
@@ -212,8 +185,6 @@ struct alqi_cli_analysis {
     struct alqi_cli_churn churn;
     /* by colour: how often its peak was moved so far */
     uint64_t moments[ALQI_VIEW_COLOURS];
-    /* by colour: number of the epoch of its last peak (analysis.c) */
-    uint32_t epochs[ALQI_VIEW_COLOURS];
     /* number of the last epoch of any colour */
     uint32_t kept_epoch;
     /* kept_epoch at which all are renumbered before another one begins */

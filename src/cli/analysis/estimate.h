@@ -152,18 +152,25 @@ unsigned alqi_cli_colours(struct alqi_cli_estimator *estimator, uint16_t rate,
 double alqi_cli_colour_bytes(const struct alqi_cli_estimator *estimator,
                              uint16_t rate);
 
-/* What a block of a coded length stands for. Without sampling the weight is
- * the block itself. */
+/* What a block stands for that is seen for certain: itself. */
+static inline struct alqi_cli_weight
+alqi_cli_weigh_certain(const struct alqi_cli_estimator *estimator,
+                       uint64_t length)
+{
+    return (struct alqi_cli_weight){
+        .bytes = alqi_cli_block_bytes(estimator, length),
+        .objects = 1,
+        .seen_bytes = alqi_cli_block_bytes(estimator, length),
+    };
+}
+
+/* What a block of a coded length stands for. */
 static inline struct alqi_cli_weight
 alqi_cli_weigh(struct alqi_cli_estimator *estimator, uint16_t rate,
                uint64_t length)
 {
     if (estimator->rates[rate].lambda >= 1 && estimator->other_lambda == 0)
-        return (struct alqi_cli_weight){
-            .bytes = alqi_cli_block_bytes(estimator, length),
-            .objects = 1,
-            .seen_bytes = alqi_cli_block_bytes(estimator, length),
-        };
+        return alqi_cli_weigh_certain(estimator, length);
     return alqi_cli_weigh_sampled(estimator, rate, length);
 }
 

@@ -11,7 +11,7 @@
 #include "cli/tool/cli.h"
 #include "cli/analysis/stacks.h"
 
-enum { NODES_FIRST = 1024, RECENT_BITS = 16 };
+enum { NODES_FIRST = 1024, RECENT_BITS = 14 };
 
 _Static_assert(1 << RECENT_BITS == ALQI_CLI_RECENT, "all are reached");
 

@@ -24,7 +24,7 @@ struct alqi_cli_child {
     uint32_t parent, node;
 };
 
-enum { ALQI_CLI_RECENT = 65536 };
+enum { ALQI_CLI_RECENT = 16384 };
 
 /* All stacks so far. */
 struct alqi_cli_stacks {

@@ -16,11 +16,24 @@
 #include "cli/read/objects.h"
 #include "cli/analysis/stacks.h"
 
-/* Some lengths and samples need more than 32 bits. */
-static uint64_t
-length_of(uint64_t id)
+/* Some lengths, samples, times and rates need more bits than an object has, or
+ * all of them. */
+static struct alqi_cli_birth
+birth_of(uint64_t id)
 {
-    return id % 5 == 0 ? id << 40 : id % 7 == 0 ? UINT32_MAX : id * 3;
+    return (struct alqi_cli_birth){
+        .time_us = id % 11 == 0   ? id << 44
+                   : id % 13 == 0 ? (UINT64_C(1) << 48) - 1
+                                  : id * 11,
+        .length = id % 5 == 0   ? id << 40
+                  : id % 7 == 0 ? UINT32_MAX
+                                : id * 3,
+        .n_samples = id % 17 == 0   ? id << 30
+                     : id % 19 == 0 ? UINT16_MAX
+                                    : id / 8,
+        .epoch = (uint32_t)id,
+        .rate = (uint16_t)(id % 23 == 0 ? UINT8_MAX + id % 2 : id % 9),
+    };
 }
 
 /* Against a plain array, with numbers that collide and wrap around. */
@@ -47,19 +60,22 @@ objects_agree_with_an_array(void **state)
         found = alqi_cli_objects_find(&o, id);
         assert_int_equal(found != NULL, alive[id]);
         if (alive[id]) {
-            assert_null(alqi_cli_objects_add(&o, id, 0, 0)); /* may grow */
+            assert_null(
+                alqi_cli_objects_add(&o, id, birth_of(id))); /* may grow */
             assert_true(alqi_cli_objects_take(&o, id, &life));
-            assert_true(life.length == length_of(id));
-            assert_true(life.n_samples == length_of(id + 1));
-            assert_true(life.time_us == id * 11);
+            assert_true(life.length == birth_of(id).length);
+            assert_true(life.n_samples == birth_of(id).n_samples);
+            assert_true(life.time_us == birth_of(id).time_us);
+            assert_int_equal(life.rate, birth_of(id).rate);
+            assert_int_equal(life.site, id + 1);
+            assert_int_equal(life.epoch, id);
             assert_false(alqi_cli_objects_take(&o, id, &life));
             n--;
         } else {
-            found =
-                alqi_cli_objects_add(&o, id, length_of(id), length_of(id + 1));
+            found = alqi_cli_objects_add(&o, id, birth_of(id));
             assert_non_null(found);
             assert_int_equal(found->site, 0);
-            found->time_us = id * 11;
+            found->site = (uint32_t)id + 1;
             n++;
         }
         alive[id] = !alive[id];
@@ -75,7 +91,7 @@ objects_agree_with_an_array(void **state)
     for (uint64_t id = 0; id < IDS; id++)
         assert_int_equal(alqi_cli_objects_take(&o, id, &life), alive[id]);
     assert_int_equal(o.n_alive + o.n_old, 0);
-    assert_int_equal(o.wide_lengths.n_used + o.wide_samples.n_used, 0);
+    assert_int_equal(o.wide.n_used, 0);
     alqi_cli_objects_free(&o);
 }
 

@@ -628,8 +628,9 @@ meta_of(struct alqi_cli_view_indexer *x,
         .pid = a->info->pid,
         .start_us = a->info->start_us,
         .end_us = a->end_us,
-        .peak_us = {a->peak.paths[0].us, a->peak.paths[1].us,
-                    a->peak.paths[2].us},
+        .peak_us = {alqi_view_peak_path(&a->peak, 0)->us,
+                    alqi_view_peak_path(&a->peak, 1)->us,
+                    alqi_view_peak_path(&a->peak, 2)->us},
         .peak_bytes = a->totals[ALQI_CLI_PEAK].bytes,
         .peak_lack = a->estimator.peak_lack,
         .rate = a->info->rate,
@@ -659,9 +660,8 @@ struct alqi_cli_view_indexer *
 alqi_cli_view_indexer_new(struct alqi_cli_analysis *analysis, FILE *out,
                           struct alqi_cli_watch *watch)
 {
-    struct alqi_cli_view_indexer *x = alqi_cli_realloc(NULL, 1, sizeof *x);
+    struct alqi_cli_view_indexer *x = alqi_cli_zeros(1, sizeof *x);
 
-    memset(x, 0, sizeof *x);
     x->a = analysis;
     x->share = 1;
     x->origins.n_words = 4;

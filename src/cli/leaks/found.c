@@ -82,7 +82,7 @@ block_add(void *arg, uint32_t block, const struct alqi_cli_life *life)
     struct alqi_cli_leak_found *f = s->found;
     const struct alqi_cli_leak_block *blocks = s->scan->table.blocks;
     enum alqi_cli_leak_class class = s->scan->graph.classes[block];
-    uint32_t node = f->analysis.sites[life->site].node;
+    uint32_t node = f->analysis.open.sites[life->site].node;
     struct alqi_cli_leak_row *row = row_of(s, class, node);
 
     alqi_cli_leak_found_add(f, &row->sum, life);

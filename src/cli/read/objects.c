@@ -28,17 +28,15 @@ _Static_assert(1 << ROW_BITS == ALQI_CLI_ROW, "a bit for each neighbour");
 
 /* ---- places ---------------------------------------------------------- */
 
-/* The open row that has the place of that number; it may be another row. */
-static inline struct alqi_cli_young_row *
-young_at(const struct alqi_cli_objects *o, uint64_t number)
+/* Bits that are set. Spelt out, because the compiler's own is a call where the
+ * processor may lack the instruction. */
+static inline unsigned
+bits_of(uint64_t x)
 {
-    return &o->young[number % ALQI_CLI_YOUNG_ROWS];
-}
-
-static inline uint64_t
-bit_of(uint64_t id)
-{
-    return UINT64_C(1) << (id % ALQI_CLI_ROW);
+    x -= x >> 1 & 0x5555555555555555;
+    x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F;
+    return (unsigned)(x * 0x0101010101010101 >> 56);
 }
 
 /* Where the search for an old row begins. */
@@ -64,7 +62,7 @@ old_find(const struct alqi_cli_objects *o, uint64_t number)
 static inline struct alqi_cli_object *
 old_object(const struct alqi_cli_old_row *row, uint64_t bit)
 {
-    return &row->objects[__builtin_popcountll(row->kept & (bit - 1))];
+    return &row->objects[bits_of(row->kept & (bit - 1))];
 }
 
 /* A table of n free slots. */
@@ -118,7 +116,7 @@ old_drop(struct alqi_cli_objects *o, struct alqi_cli_old_row *row)
 static void
 row_close(struct alqi_cli_objects *o, const struct alqi_cli_young_row *row)
 {
-    size_t n = (size_t)__builtin_popcountll(row->alive);
+    size_t n = bits_of(row->alive);
     struct alqi_cli_old_row *old;
     struct alqi_cli_object *to;
 
@@ -135,9 +133,9 @@ row_close(struct alqi_cli_objects *o, const struct alqi_cli_young_row *row)
 
 /* Makes an open row the one of that number. Its old content is closed; the
  * survivors of the new number come back from the old rows (.inv.one). */
-static ALQI_NOINLINE void
-row_open(struct alqi_cli_objects *o, struct alqi_cli_young_row *row,
-         uint64_t number)
+void
+alqi_cli_objects_open_slow(struct alqi_cli_objects *o,
+                           struct alqi_cli_young_row *row, uint64_t number)
 {
     struct alqi_cli_old_row *old;
 
@@ -159,7 +157,7 @@ row_open(struct alqi_cli_objects *o, struct alqi_cli_young_row *row,
 static void
 old_pack(struct alqi_cli_old_row *row)
 {
-    size_t n = (size_t)__builtin_popcountll(row->alive);
+    size_t n = bits_of(row->alive);
     struct alqi_cli_object *to = row->objects;
 
     for (uint64_t left = row->alive; left != 0; left &= left - 1)
@@ -168,38 +166,50 @@ old_pack(struct alqi_cli_old_row *row)
     row->objects = alqi_cli_realloc(row->objects, n, sizeof *to);
 }
 
-/* ---- numbers of more than a few bits --------------------------------- */
+/* ---- births that do not fit -------------------------------------------- */
 
-/* A value as 32 bits: itself if it is below wide, else wide and an entry in
- * the map. */
-static inline uint32_t
-narrow(struct alqi_base_map *map, uint64_t id, uint64_t value, uint32_t wide)
+void
+alqi_cli_objects_widen_slow(struct alqi_cli_objects *o, uint64_t id,
+                            const struct alqi_cli_birth *birth)
 {
-    if (ALQI_LIKELY(value < wide))
-        return (uint32_t)value;
-    alqi_cli_map_put(map, id, value);
-    return wide;
+    struct alqi_cli_birth *kept = alqi_cli_duplicate(birth, 1, sizeof *birth);
+
+    alqi_cli_map_put(&o->wide, id, (uint64_t)(uintptr_t)kept);
 }
 
-/* The value that narrow took. */
-static inline uint64_t
-widen(const struct alqi_base_map *map, uint64_t id, uint32_t low, uint32_t wide)
+void
+alqi_cli_objects_wide_slow(const struct alqi_cli_objects *o, uint64_t id,
+                           struct alqi_cli_life *life)
 {
-    uint64_t value = low;
+    const struct alqi_cli_birth *birth;
+    uint64_t kept = 0;
 
-    if (ALQI_UNLIKELY(low == wide))
-        alqi_base_map_get(map, id, &value);
-    return value;
+    alqi_base_map_get(&o->wide, id, &kept);
+    birth = (const struct alqi_cli_birth *)(uintptr_t)kept;
+    life->time_us = birth->time_us;
+    life->length = birth->length;
+    life->n_samples = birth->n_samples;
+    life->rate = birth->rate;
 }
 
-/* Drops the entries of an object that died; it may have none. */
-static ALQI_COLD void
-wide_forget(struct alqi_cli_objects *o, uint64_t id)
+void
+alqi_cli_objects_forget_slow(struct alqi_cli_objects *o, uint64_t id)
 {
-    uint64_t value;
+    uint64_t kept;
 
-    alqi_base_map_take(&o->wide_lengths, id, &value);
-    alqi_base_map_take(&o->wide_samples, id, &value);
+    if (alqi_base_map_take(&o->wide, id, &kept))
+        free((void *)(uintptr_t)kept);
+}
+
+static void
+wide_free(struct alqi_cli_objects *o)
+{
+    uint64_t id, kept;
+    size_t at = 0;
+
+    while (alqi_base_map_next(&o->wide, &at, &id, &kept))
+        free((void *)(uintptr_t)kept);
+    alqi_base_map_clear(&o->wide);
 }
 
 /* ---- the interface --------------------------------------------------- */
@@ -223,117 +233,43 @@ alqi_cli_objects_free(struct alqi_cli_objects *o)
         free(o->old[i].objects);
     free(o->old);
     free(o->young);
-    alqi_base_map_clear(&o->wide_lengths);
-    alqi_base_map_clear(&o->wide_samples);
-}
-
-struct alqi_cli_object *
-alqi_cli_objects_add(struct alqi_cli_objects *o, uint64_t id, uint64_t length,
-                     uint64_t n_samples)
-{
-    uint64_t number = id / ALQI_CLI_ROW;
-    struct alqi_cli_young_row *row = young_at(o, number);
-    struct alqi_cli_object *object = &row->objects[id % ALQI_CLI_ROW];
-
-    if (ALQI_UNLIKELY(row->number != number))
-        row_open(o, row, number);
-    if (ALQI_UNLIKELY((row->alive & bit_of(id)) != 0))
-        return NULL;
-    row->alive |= bit_of(id);
-    o->n_alive++;
-    *object = (struct alqi_cli_object){
-        .length_low = narrow(&o->wide_lengths, id, length, UINT32_MAX),
-        .n_samples_low = narrow(&o->wide_samples, id, n_samples, UINT32_MAX),
-    };
-    return object;
+    wide_free(o);
 }
 
 struct alqi_cli_object *
 alqi_cli_objects_find(const struct alqi_cli_objects *o, uint64_t id)
 {
     uint64_t number = id / ALQI_CLI_ROW;
-    struct alqi_cli_young_row *row = young_at(o, number);
+    struct alqi_cli_young_row *row = alqi_cli_objects_young(o, number);
     const struct alqi_cli_old_row *old;
 
     if (row->number == number)
-        return (row->alive & bit_of(id)) != 0 ? &row->objects[id % ALQI_CLI_ROW]
-                                              : NULL;
+        return (row->alive & alqi_cli_objects_bit(id)) != 0
+                   ? &row->objects[id % ALQI_CLI_ROW]
+                   : NULL;
     old = old_find(o, number);
-    if (old->objects == NULL || (old->alive & bit_of(id)) == 0)
+    if (old->objects == NULL || (old->alive & alqi_cli_objects_bit(id)) == 0)
         return NULL;
-    return old_object(old, bit_of(id));
-}
-
-/* Widens an object; inline, because every free passes here. */
-static inline void
-read_object(const struct alqi_cli_objects *o, uint64_t id,
-            const struct alqi_cli_object *object, struct alqi_cli_life *life)
-{
-    life->time_us = object->time_us;
-    life->length = widen(&o->wide_lengths, id, object->length_low, UINT32_MAX);
-    life->n_samples =
-        widen(&o->wide_samples, id, object->n_samples_low, UINT32_MAX);
-    life->site = object->site;
-    life->epoch = object->epoch;
-    life->rate = object->rate;
-    life->thread = object->thread;
-    life->reach = object->reach;
-}
-
-void
-alqi_cli_objects_read(const struct alqi_cli_objects *o, uint64_t id,
-                      const struct alqi_cli_object *object,
-                      struct alqi_cli_life *life)
-{
-    read_object(o, id, object, life);
+    return old_object(old, alqi_cli_objects_bit(id));
 }
 
 /* Takes an object out of the old rows. Half-empty rows are packed: that bounds
  * the room of a survivor. */
-static bool
-old_take(struct alqi_cli_objects *o, uint64_t id, struct alqi_cli_life *life)
+bool
+alqi_cli_objects_take_old(struct alqi_cli_objects *o, uint64_t id,
+                          struct alqi_cli_life *life)
 {
     struct alqi_cli_old_row *row = old_find(o, id / ALQI_CLI_ROW);
 
-    if (row->objects == NULL || (row->alive & bit_of(id)) == 0)
+    if (row->objects == NULL || (row->alive & alqi_cli_objects_bit(id)) == 0)
         return false;
-    read_object(o, id, old_object(row, bit_of(id)), life);
-    row->alive &= ~bit_of(id);
+    alqi_cli_objects_read(o, id, old_object(row, alqi_cli_objects_bit(id)),
+                          life);
+    row->alive &= ~alqi_cli_objects_bit(id);
     if (row->alive == 0)
         old_drop(o, row);
-    else if (2 * __builtin_popcountll(row->alive) <=
-             __builtin_popcountll(row->kept))
+    else if (2 * bits_of(row->alive) <= bits_of(row->kept))
         old_pack(row);
-    return true;
-}
-
-/* Takes an object out of its open row. */
-static inline bool
-young_take(const struct alqi_cli_objects *o, struct alqi_cli_young_row *row,
-           uint64_t id, struct alqi_cli_life *life)
-{
-    if ((row->alive & bit_of(id)) == 0)
-        return false;
-    read_object(o, id, &row->objects[id % ALQI_CLI_ROW], life);
-    row->alive &= ~bit_of(id);
-    return true;
-}
-
-bool
-alqi_cli_objects_take(struct alqi_cli_objects *o, uint64_t id,
-                      struct alqi_cli_life *life)
-{
-    uint64_t number = id / ALQI_CLI_ROW;
-    struct alqi_cli_young_row *row = young_at(o, number);
-    bool is_there = row->number == number ? young_take(o, row, id, life)
-                                          : old_take(o, id, life);
-
-    if (!is_there)
-        return false;
-    o->n_alive--;
-    if (ALQI_UNLIKELY(life->length >= UINT32_MAX ||
-                      life->n_samples >= UINT32_MAX))
-        wide_forget(o, id);
     return true;
 }
 
@@ -357,7 +293,8 @@ alqi_cli_objects_next(const struct alqi_cli_objects *o, size_t *at,
 {
     size_t n_rows = ALQI_CLI_YOUNG_ROWS + o->n_old_slots;
     size_t row = *at / ALQI_CLI_ROW;
-    uint64_t left = row < n_rows ? alive_in(o, row) & (0 - bit_of(*at)) : 0;
+    uint64_t left =
+        row < n_rows ? alive_in(o, row) & (0 - alqi_cli_objects_bit(*at)) : 0;
     const struct alqi_cli_old_row *old;
     uint64_t place;
 

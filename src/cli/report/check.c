@@ -101,7 +101,8 @@ find(struct check *c, enum nonsense kind, const struct alqi_ctf_event *e)
 static void
 check_alloc(struct check *c, const struct alqi_ctf_event *e)
 {
-    struct alqi_cli_object *o = alqi_cli_objects_add(&c->objects, e->id, 0, 0);
+    struct alqi_cli_object *o =
+        alqi_cli_objects_add(&c->objects, e->id, (struct alqi_cli_birth){0});
     struct alqi_ctf_reader *reader = alqi_cli_input_reader(c->input);
 
     if (o == NULL)
