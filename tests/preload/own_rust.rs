@@ -3,9 +3,14 @@
  *
  * The allocator is linked into the program, and is asked past malloc. */
 use std::alloc::{GlobalAlloc, Layout};
-use std::hint::black_box;
 
 struct Own;
+
+/* std::hint::black_box is not in Debian 12's rustc. */
+fn black_box<T>(value: T) -> T {
+    let value = std::mem::ManuallyDrop::new(value);
+    unsafe { std::ptr::read_volatile(&*value) }
+}
 
 #[cfg(mimalloc)]
 mod own {
