@@ -615,7 +615,7 @@ class ValgrindTest(Case):
 
     WORDS = ["definitely lost", "indirectly lost", "possibly lost",
              "still reachable"]
-    PROGRAMS = [["sort", "/etc/services"], ["ls", "-l", "/etc"],
+    PROGRAMS = [["sort", os.path.abspath(__file__)], ["ls", "-l", "/etc"],
                 ["grep", "-r", "root", "/etc/passwd"],
                 ["tar", "cf", "/dev/null", "/etc/apt"],
                 ["sqlite3", ":memory:", "create table t(a, b); "
