@@ -10,6 +10,14 @@
 
 enum { NUMBERS = 20000, ROUNDS = 20, CLASSES = 2 };
 
+static const struct alqi_ctf_info info = {.version = 2,
+                                          .word_bits = 8,
+                                          .rate = 1,
+                                          .executable = "",
+                                          .host = "",
+                                          .params = "",
+                                          .context = ""};
+
 /* Packets of a trace, one behind the other, and how many are read. */
 struct bytes {
     uint8_t *at;
@@ -102,13 +110,6 @@ there_and_back(void **state)
 
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
-        struct alqi_ctf_info info = {.version = 2,
-                                     .word_bits = 8,
-                                     .rate = 1,
-                                     .executable = "",
-                                     .host = "",
-                                     .params = "",
-                                     .context = ""};
         struct alqi_side_reach reach = {.class = "lost"};
         struct bytes b = {0};
         struct alqi_ctf_writer *writer;
@@ -177,13 +178,6 @@ from_outside(void **state)
 static void
 holder_check(const struct alqi_side_holder *put, const char *wanted)
 {
-    struct alqi_ctf_info info = {.version = 2,
-                                 .word_bits = 8,
-                                 .rate = 1,
-                                 .executable = "",
-                                 .host = "",
-                                 .params = "",
-                                 .context = ""};
     struct bytes b = {0};
     uint64_t n_texts = 0;
     struct alqi_side_writer side = {NULL, &n_texts, 0};

@@ -226,17 +226,32 @@ alqi_tracing_rate_locked(struct alqi_tracing *t, double rate)
     return i;
 }
 
+/* A record with a text, in the first stream, which is open. */
+static enum alq_status
+text_put_locked(struct alqi_tracing *t, uint64_t now_ns, uint64_t us,
+                enum alq_status (*write)(const struct alqi_side_writer *side,
+                                         const char *text),
+                const char *text)
+{
+    struct alqi_tracing_stream *s = t->streams[0];
+    const struct alqi_side_writer side = {s->writer, &t->n_texts, us};
+    enum alq_status status;
+
+    ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
+    s->last_us = us;
+    status = write(&side, text);
+    alqi_tracing_settle_locked(s, status, now_ns);
+    return status;
+}
+
 /* .inv.apart: all that came before has an earlier time. */
 enum alq_status
 alqi_tracing_mark_locked(struct alqi_tracing *t, const char *name)
 {
     uint64_t now_ns = alqi_plat_mono_ns_sigsafe();
-    struct alqi_tracing_stream *s = t->streams[0];
-    struct alqi_side_writer side;
-    enum alq_status status;
 
     ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
-    if (s == NULL)
+    if (t->streams[0] == NULL)
         return ALQ_EIO;
     if (t->n_marks == ALQI_SIDE_MARKS_MAX) {
         t->dropped_marks++;
@@ -244,29 +259,19 @@ alqi_tracing_mark_locked(struct alqi_tracing *t, const char *name)
     }
     t->n_marks++;
     t->mark_us = alqi_tracing_time_us(t, now_ns) + 1;
-    s->last_us = t->mark_us;
-    side = (struct alqi_side_writer){s->writer, &t->n_texts, t->mark_us};
-    status = alqi_side_write_phase(&side, name);
-    alqi_tracing_settle_locked(s, status, now_ns);
-    return status;
+    return text_put_locked(t, now_ns, t->mark_us, alqi_side_write_phase, name);
 }
 
 enum alq_status
 alqi_tracing_snapshot_locked(struct alqi_tracing *t, const char *name)
 {
     uint64_t now_ns = alqi_plat_mono_ns_sigsafe();
-    struct alqi_tracing_stream *s = t->streams[0];
-    struct alqi_side_writer side;
-    enum alq_status status;
 
     ALQI_ASSERT(alqi_base_rank_is_held_sigsafe(ALQI_RANK_GLUE_TRACING));
-    if (s == NULL)
+    if (t->streams[0] == NULL)
         return ALQ_EIO;
-    s->last_us = alqi_tracing_time_us(t, now_ns);
-    side = (struct alqi_side_writer){s->writer, &t->n_texts, s->last_us};
-    status = alqi_glue_trace_side_snapshot(&side, name);
-    alqi_tracing_settle_locked(s, status, now_ns);
-    return status;
+    return text_put_locked(t, now_ns, alqi_tracing_time_us(t, now_ns),
+                           alqi_glue_trace_side_snapshot, name);
 }
 
 /* ---- opening and closing ------------------------------------------------ */
