@@ -40,11 +40,10 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "cli/analysis/ahead.h"
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/enter.h"
 #include "cli/tool/cli.h"
-
-enum { NO_DOMAIN = UINT16_MAX + 1 };
 
 /* The last epoch number before renumbering (.inv.last). */
 enum { EPOCH_MAX = (int)((UINT32_C(1) << ALQI_CLI_EPOCH_BITS) - 1) };
@@ -143,24 +142,15 @@ epochs_renumber(struct alqi_cli_analysis *a)
 
 /* ---- events ---------------------------------------------------------- */
 
-/* The site of an allocation. The trace says how many frames the stack shares
- * with the one before it in its stream; that holds for stacks.path only if the
- * stream is the same. */
-static uint32_t
+/* The site of an allocation. */
+static inline uint32_t
 site_from(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
-          uint16_t thread, double bytes)
+          uint32_t node, uint16_t thread, double bytes)
 {
     unsigned size_class =
         a->options.is_by_size ? alqi_cli_size_class((uint64_t)bytes) : 0;
-    uint64_t n_same = e->domain == a->path_domain ? e->n_shared : 0;
 
-    a->path_domain = e->domain;
-    if (n_same > e->n_codes)
-        n_same = e->n_codes; /* a stack cut short stays as it was */
-    return site_of(a,
-                   alqi_cli_stacks_next(&a->stacks, e->codes, e->n_codes,
-                                        (uint32_t)n_same),
-                   thread, size_class,
+    return site_of(a, node, thread, size_class,
                    a->estimator.is_bytes && e->source == ALQI_CTF_MAJOR);
 }
 
@@ -383,7 +373,7 @@ share_born(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
  * and left out. */
 ALQI_CLI_EVERY_EVENT void
 take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
-           uint64_t us, bool is_exact)
+           uint32_t node, uint64_t us, bool is_exact)
 {
     uint64_t length = e->length > 0 ? (uint64_t)e->length : 0;
     uint64_t n_samples = e->n_samples > 0 ? (uint64_t)e->n_samples : 0;
@@ -402,12 +392,10 @@ take_alloc(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
         a->largest_bytes = bytes;
     if (o == NULL || e->length < 0) {
         a->n_strange++;
-        if (o == NULL) {
-            a->path_domain = NO_DOMAIN;
+        if (o == NULL)
             return;
-        }
     }
-    o->site = site_from(a, e, thread, bytes);
+    o->site = site_from(a, e, node, thread, bytes);
     if (ALQI_UNLIKELY(watch_of(a) != NULL))
         watch_of(a)->born(watch_of(a)->arg, e, us, a->open.sites[o->site].node,
                           thread);
@@ -588,8 +576,8 @@ take_location(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
  * peak. The held block is entered first (.inv.held), unless the allocation
  * continues it. */
 ALQI_CLI_EVERY_EVENT void
-take(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e, uint64_t us,
-     bool is_exact)
+take(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e, uint32_t node,
+     uint64_t us, bool is_exact)
 {
     switch (e->kind) {
     case ALQI_CTF_LOCATION:
@@ -599,7 +587,7 @@ take(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e, uint64_t us,
         moment(a, us);
         if (!held_is_continued(a))
             held_enter_as(a, is_exact);
-        take_alloc(a, e, us, is_exact);
+        take_alloc(a, e, node, us, is_exact);
         a->notes.has_moved = a->notes.is_reborn = false;
         break;
     case ALQI_CTF_PROMOTE:
@@ -615,15 +603,16 @@ take(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e, uint64_t us,
 
 static ALQI_NOINLINE void
 take_sampled(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
-             uint64_t us)
+             uint32_t node, uint64_t us)
 {
-    take(a, e, us, false);
+    take(a, e, node, us, false);
 }
 
-/* Times before the trace's start count as the start. */
-void
-alqi_cli_analysis_take(struct alqi_cli_analysis *a,
-                       const struct alqi_ctf_event *e)
+/* Takes an event; of an allocation, with its stack's node. Times before the
+ * trace's start count as the start. */
+static inline void
+take_event(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
+           uint32_t node)
 {
     uint64_t us =
         e->time_us > a->info->start_us ? e->time_us - a->info->start_us : 0;
@@ -635,9 +624,19 @@ alqi_cli_analysis_take(struct alqi_cli_analysis *a,
     if (e->domain != a->notes.domain)
         stream_switch(a, e->domain);
     if (a->is_exact)
-        take(a, e, us, true);
+        take(a, e, node, us, true);
     else
-        take_sampled(a, e, us);
+        take_sampled(a, e, node, us);
+}
+
+void
+alqi_cli_analysis_take(struct alqi_cli_analysis *a,
+                       const struct alqi_ctf_event *e)
+{
+    take_event(a, e,
+               e->kind == ALQI_CTF_ALLOC
+                   ? alqi_cli_stacks_of_event(&a->stacks, e)
+                   : 0);
 }
 
 /* ---- the pass -------------------------------------------------------- */
@@ -805,7 +804,6 @@ alqi_cli_analysis_begin(struct alqi_cli_analysis *a,
     a->info = alqi_ctf_reader_info(a->reader);
     if (a->options.temporary_us == 0)
         a->options.temporary_us = alqi_cli_temporary_us(a->info->context);
-    a->path_domain = NO_DOMAIN;
     alqi_cli_timeline_init(&a->timeline);
     a->names = alqi_cli_names_new();
     alqi_cli_estimator_init(&a->estimator, a->info);
@@ -818,16 +816,25 @@ alqi_cli_analysis_begin(struct alqi_cli_analysis *a,
     epoch_last_set(a);
 }
 
+/* The stacks are the reading thread's until it has ended (ahead.c
+ * .inv.stacks). */
 void
 alqi_cli_analysis_run(struct alqi_cli_analysis *a, struct alqi_cli_input *input,
                       const struct alqi_cli_analysis_options *options)
 {
-    struct alqi_ctf_event event;
+    struct alqi_cli_ahead *ahead;
+    const struct alqi_cli_batch *batch;
 
     alqi_cli_analysis_begin(a, alqi_cli_input_reader(input), options);
     a->input = input;
-    while (alqi_cli_input_next(input, &event))
-        alqi_cli_analysis_take(a, &event);
+    ahead = alqi_cli_ahead_begin(input, &a->stacks);
+    while ((batch = alqi_cli_ahead_next(ahead)) != NULL)
+        for (uint32_t i = 0; i < batch->n; i++) {
+            struct alqi_ctf_event event = alqi_cli_batch_event(batch, i);
+
+            take_event(a, &event, batch->steps[i].node);
+        }
+    alqi_cli_ahead_end(ahead);
     held_enter(a);
     malloc_trim(0); /* of the blocks that have died: the measures need room */
     measures_make(a);

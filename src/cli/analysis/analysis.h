@@ -46,7 +46,8 @@ struct alqi_cli_left {
 struct alqi_cli_watch {
     /* given to each call */
     void *arg;
-    /* The event, the stack's node, and what else is known of the block. */
+    /* The event without its codes, the stack's node, and what else is known of
+     * the block. */
     void (*born)(void *arg, const struct alqi_ctf_event *event, uint64_t us,
                  uint32_t node, uint16_t thread);
     /* the block has left the minor heap */
@@ -189,8 +190,6 @@ struct alqi_cli_analysis {
     uint32_t kept_epoch;
     /* kept_epoch at which all are renumbered before another one begins */
     uint32_t last_epoch;
-    /* stream of the stack that stacks.path holds */
-    uint32_t path_domain;
     /* time of the last event since the start of the trace */
     uint64_t end_us;
     /* of one sampled block */

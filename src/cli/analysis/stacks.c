@@ -52,6 +52,7 @@ void
 alqi_cli_stacks_init(struct alqi_cli_stacks *s)
 {
     memset(s, 0, sizeof *s);
+    s->path_stream = ALQI_CLI_NO_STREAM;
     grow(s);
     memset(&s->nodes[0], 0, sizeof s->nodes[0]);
     s->n_nodes = 1;
@@ -143,6 +144,20 @@ alqi_cli_stacks_add(struct alqi_cli_stacks *s, const uint64_t *codes,
                     uint32_t n_codes)
 {
     return alqi_cli_stacks_next(s, codes, n_codes, 0);
+}
+
+/* The trace says how many frames the stack shares with the one before it in its
+ * stream; that holds for `path` only if the stream is the same. */
+uint32_t
+alqi_cli_stacks_of_event(struct alqi_cli_stacks *s,
+                         const struct alqi_ctf_event *e)
+{
+    uint64_t n_same = e->domain == s->path_stream ? e->n_shared : 0;
+
+    if (n_same > e->n_codes)
+        n_same = e->n_codes; /* a stack cut short stays as it was */
+    s->path_stream = e->domain;
+    return alqi_cli_stacks_next(s, e->codes, e->n_codes, (uint32_t)n_same);
 }
 
 /* Fills from the end, as the parents lead. */

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "wire/ctf.h"
+
 /* A stack: a frame, called from the parent's stack. */
 struct alqi_cli_node {
     /* of the node's own frame */
@@ -24,7 +26,7 @@ struct alqi_cli_child {
     uint32_t parent, node;
 };
 
-enum { ALQI_CLI_RECENT = 16384 };
+enum { ALQI_CLI_RECENT = 16384, ALQI_CLI_NO_STREAM = UINT16_MAX + 1 };
 
 /* All stacks so far. */
 struct alqi_cli_stacks {
@@ -40,6 +42,8 @@ struct alqi_cli_stacks {
     /* its nodes */
     uint32_t *path;
     uint32_t n_path, path_capacity;
+    /* stream of the allocation that `path` is of, or NO_STREAM */
+    uint32_t path_stream;
     /* [ALQI_CLI_RECENT], by hash of parent and code */
     struct alqi_cli_child *recent;
 };
@@ -56,6 +60,10 @@ uint32_t alqi_cli_stacks_add(struct alqi_cli_stacks *stacks,
 uint32_t alqi_cli_stacks_next(struct alqi_cli_stacks *stacks,
                               const uint64_t *codes, uint32_t n_codes,
                               uint32_t n_same);
+
+/* The node of an allocation's stack. */
+uint32_t alqi_cli_stacks_of_event(struct alqi_cli_stacks *stacks,
+                                  const struct alqi_ctf_event *event);
 
 /* Writes the codes of node, outermost first; room for its depth. */
 void alqi_cli_stacks_codes(const struct alqi_cli_stacks *stacks, uint32_t node,
