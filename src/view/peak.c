@@ -24,24 +24,36 @@ alqi_view_colour_chance(double p)
 /* The coins are thrown in turn. Given that the block is seen in some colour
  * from here on, the chance of this one is c over that of any; after the first
  * success it is c. */
-unsigned
-alqi_view_colours_slow(uint64_t seed, uint64_t id, double p)
+struct alqi_view_coins
+alqi_view_coins(double p)
 {
-    double c = alqi_view_colour_chance(p);
-    uint64_t hash = alqi_base_mix(id ^ seed);
-    unsigned colours = 0;
+    struct alqi_view_coins coins = {.next = alqi_view_colour_chance(p)};
 
     for (int k = 0; k < ALQI_VIEW_COLOURS; k++) {
         double left = p >= 1 ? 1
                              : -expm1(log1p(-p) * (ALQI_VIEW_COLOURS - k) /
                                       ALQI_VIEW_COLOURS);
-        double chance = colours != 0 ? c : c / left;
 
-        if (ldexp((double)(hash >> 11), -53) < chance)
+        coins.first[k] = coins.next / left;
+    }
+    return coins;
+}
+
+unsigned
+alqi_view_colours_by(uint64_t seed, uint64_t id,
+                     const struct alqi_view_coins *coins)
+{
+    uint64_t hash = alqi_base_mix(id ^ seed);
+    unsigned colours = 0;
+
+    for (int k = 0; k < ALQI_VIEW_COLOURS; k++) {
+        double chance = colours != 0 ? coins->next : coins->first[k];
+
+        if ((double)(hash >> 11) * 0x1p-53 < chance)
             colours |= 1u << k;
         hash = alqi_base_mix(hash + STEP);
     }
-    /* In the last turn c / left is 1, but for rounding. */
+    /* The last coin's chance is 1, but for rounding. */
     return colours != 0 ? colours : 1u << (ALQI_VIEW_COLOURS - 1);
 }
 

@@ -48,13 +48,30 @@ alqi_view_colour_seed(uint64_t start_us, uint64_t pid)
     return alqi_base_mix(alqi_base_mix(start_us) ^ pid);
 }
 
+/* The coins that colours are thrown with, of a block that is seen. */
+struct alqi_view_coins {
+    /* by colour: of it, while no colour before it sees the block; the last is
+     * 1, but for rounding */
+    double first[ALQI_VIEW_COLOURS];
+    /* of each colour after that: its chance */
+    double next;
+};
+
+/* Of a block that is seen with chance p. */
+struct alqi_view_coins alqi_view_coins(double p);
 /* Bits: the colours in which the block is seen. */
-unsigned alqi_view_colours_slow(uint64_t seed, uint64_t id, double p);
+unsigned alqi_view_colours_by(uint64_t seed, uint64_t id,
+                              const struct alqi_view_coins *coins);
 
 static inline unsigned
 alqi_view_colours(uint64_t seed, uint64_t id, double p)
 {
-    return p >= 1 ? ALQI_VIEW_ALL_COLOURS : alqi_view_colours_slow(seed, id, p);
+    struct alqi_view_coins coins;
+
+    if (p >= 1)
+        return ALQI_VIEW_ALL_COLOURS;
+    coins = alqi_view_coins(p);
+    return alqi_view_colours_by(seed, id, &coins);
 }
 
 /* The colour by which a block counts as one: its first. */

@@ -30,7 +30,7 @@ rate_add(struct alqi_cli_estimator *e, double lambda)
     rate = &e->rates[e->n_rates];
     rate->lambda = lambda;
     rate->log_miss = lambda < 1 ? log1p(-lambda) : -HUGE_VAL;
-    rate->p = NULL;
+    rate->chances = NULL;
     if (e->n_rates == 0 || lambda < e->least_lambda)
         e->least_lambda = lambda;
     return (uint16_t)e->n_rates++;
@@ -60,7 +60,7 @@ void
 alqi_cli_estimator_free(struct alqi_cli_estimator *e)
 {
     for (uint32_t i = 0; i < e->n_rates; i++)
-        free(e->rates[i].p);
+        free(e->rates[i].chances);
     free(e->rates);
     memset(e, 0, sizeof *e);
 }
@@ -92,25 +92,43 @@ words_tried(const struct alqi_cli_estimator *e, uint64_t length)
     return e->is_bytes ? alqi_base_malloc_words(length) : length + 1;
 }
 
-/* Probability that a block of so many words is seen at the rate. */
+/* How a block of so many words is seen at the rate, which leaves blocks out. */
+static struct alqi_cli_chances
+chances_compute(const struct alqi_cli_rate *rate, uint64_t words)
+{
+    struct alqi_cli_chances c = {.p = -expm1((double)words * rate->log_miss)};
+
+    if (c.p < 1) /* a large block's is 1 by rounding */
+        c.coins = alqi_view_coins(c.p);
+    return c;
+}
+
+/* The same from the table, or in `room`: valid until the next rate is added. */
+static const struct alqi_cli_chances *
+chances_of(struct alqi_cli_rate *rate, uint64_t words,
+           struct alqi_cli_chances *room)
+{
+    if (words >= ALQI_CLI_P_CACHED) {
+        *room = chances_compute(rate, words);
+        return room;
+    }
+    if (rate->chances == NULL)
+        rate->chances =
+            alqi_cli_zeros(ALQI_CLI_P_CACHED, sizeof *rate->chances);
+    if (rate->chances[words].p == 0)
+        rate->chances[words] = chances_compute(rate, words);
+    return &rate->chances[words];
+}
+
 static double
 probability(struct alqi_cli_rate *rate, uint64_t words)
 {
-    double p;
+    struct alqi_cli_chances room;
 
-    if (words >= ALQI_CLI_P_CACHED)
-        return -expm1((double)words * rate->log_miss);
-    if (rate->p == NULL) {
-        rate->p = alqi_cli_realloc(NULL, ALQI_CLI_P_CACHED, sizeof *rate->p);
-        memset(rate->p, 0, ALQI_CLI_P_CACHED * sizeof *rate->p);
-    }
-    p = rate->p[words];
-    if (p == 0)
-        p = rate->p[words] = -expm1((double)words * rate->log_miss);
-    return p;
+    return rate->lambda < 1 ? chances_of(rate, words, &room)->p : 1;
 }
 
-/* The same at the rate of the trace to compare with. */
+/* Probability at the rate of the trace to compare with. */
 static double
 other_probability(const struct alqi_cli_estimator *e, uint64_t words)
 {
@@ -133,7 +151,7 @@ alqi_cli_odds(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length)
 
     return (struct alqi_cli_odds){
         words,
-        e->rates[rate].lambda < 1 ? probability(&e->rates[rate], words) : 1,
+        probability(&e->rates[rate], words),
     };
 }
 
@@ -181,15 +199,21 @@ struct alqi_cli_weight
 alqi_cli_weigh_colour(struct alqi_cli_estimator *e, uint16_t rate,
                       uint64_t length)
 {
-    struct alqi_cli_odds odds = alqi_cli_odds(e, rate, length);
+    struct alqi_cli_rate *of = &e->rates[rate];
+    struct alqi_cli_chances room;
+    const struct alqi_cli_chances *c;
+    uint64_t words = words_tried(e, length);
     double q = 0;
 
-    if (e->rates[rate].lambda >= 1 && e->other_lambda == 0)
+    if (of->lambda >= 1 && e->other_lambda == 0)
         return alqi_cli_weigh(e, rate, length);
     if (e->other_lambda > 0)
-        q = alqi_view_colour_chance(other_probability(e, odds.words));
-    return weigh(alqi_cli_block_bytes(e, length),
-                 alqi_view_colour_chance(odds.p), q);
+        q = alqi_view_colour_chance(other_probability(e, words));
+    if (of->lambda >= 1)
+        return weigh(alqi_cli_block_bytes(e, length), 1, q);
+    c = chances_of(of, words, &room);
+    return weigh(alqi_cli_block_bytes(e, length), c->p < 1 ? c->coins.next : 1,
+                 q);
 }
 
 /* Without sampling every colour sees every block. */
@@ -197,10 +221,14 @@ unsigned
 alqi_cli_colours(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length,
                  uint64_t id)
 {
+    struct alqi_cli_chances room;
+    const struct alqi_cli_chances *c;
+
     if (e->rates[rate].lambda >= 1)
         return ALQI_VIEW_ALL_COLOURS;
-    return alqi_view_colours(e->colour_seed, id,
-                             alqi_cli_odds(e, rate, length).p);
+    c = chances_of(&e->rates[rate], words_tried(e, length), &room);
+    return c->p < 1 ? alqi_view_colours_by(e->colour_seed, id, &c->coins)
+                    : ALQI_VIEW_ALL_COLOURS;
 }
 
 /* A word's weight in one colour: half of it is what "near" means in

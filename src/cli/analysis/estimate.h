@@ -16,18 +16,27 @@
 #include <stdint.h>
 
 #include "view/interval.h"
+#include "view/peak.h"
 #include "wire/ctf.h"
 
 enum { ALQI_CLI_P_CACHED = 2048, ALQI_CLI_RATES_MAX = 65535 };
+
+/* How blocks of some words are seen. */
+struct alqi_cli_chances {
+    /* that a block is seen */
+    double p;
+    /* in which colours; unset where p is 1 */
+    struct alqi_view_coins coins;
+};
 
 /* One sampling rate. */
 struct alqi_cli_rate {
     /* samples for each word tried; 1 when the rate is unusable */
     double lambda;
     double log_miss; /* log(1 - lambda) */
-    /* [ALQI_CLI_P_CACHED], by words: probability that a block is seen; 0: not
-     * computed yet; NULL before the first use */
-    double *p;
+    /* [ALQI_CLI_P_CACHED], by words; p of 0: not computed yet; NULL before the
+     * first use */
+    struct alqi_cli_chances *chances;
 };
 
 /* The rates of a trace, and how it counts. */
