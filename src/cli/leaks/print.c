@@ -270,17 +270,14 @@ holders_draw(struct alqi_cli_leaks_run *r, enum alqi_cli_leak_class class)
     fputc('\n', t->out);
 }
 
-/* How to know more of an allocator's memory.  Python's collector keeps two
- * words in front of an object, and pointers lead behind them. */
+/* How to know more of an allocator's memory. */
 static const char *
 old_advice(const struct alqi_cli_leaks_run *r)
 {
     const struct alqi_raw_header *h = alqi_cli_recording_header(r->recording);
 
     if (atomic_load(&h->counters[ALQI_RAW_PYTHON_SMALL]) > 0)
-        return "with PYTHONMALLOC=malloc Python's are known (but what its "
-               "collector manages stays POSSIBLE: pointers lead behind the "
-               "collector's header)";
+        return "with PYTHONMALLOC=malloc Python's are known";
     return r->is_whole ? "those of the C library's malloc are known"
                        : "'aliquot record --exact' knows them";
 }

@@ -6,6 +6,7 @@
 #include "cli/leaks/heap.h"
 #include "cli/leaks/memory.h"
 #include "cli/leaks/table.h"
+#include "cli/leaks/whole.h"
 
 /* A root that is a register: its thread and number. */
 #define ALQI_CLI_LEAK_REGISTER (UINT64_C(1) << 63)
@@ -19,8 +20,7 @@ struct alqi_cli_leak_scan {
     size_t *first;
     uint32_t *edges;
     struct alqi_cli_leak_root *roots;
-    /* by block: what its first words say (scan.c); owned */
-    uint8_t *whole;
+    struct alqi_cli_leak_whole whole;
     size_t edges_capacity, roots_capacity;
     size_t n_edges;
     /* block whose edges come next, while they are found */
