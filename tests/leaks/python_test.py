@@ -79,6 +79,21 @@ class PythonTest(common.Case):
         return self.look([python, "-S", "-c", PROGRAM], *args,
                          env={"PYTHONMALLOC": "malloc"})
 
+    def test_small_objects_of_its_own(self):
+        """What is not recorded is said, and what to do; only then."""
+        for args, env, is_said in (
+                (["--exact"], {}, True),
+                (["--exact"], {"PYTHONMALLOC": "malloc"}, False),
+                (["--interval=512"], {}, False)):
+            found, text = self.look([PYTHONS[0], "-S", "-c", PROGRAM], *args,
+                                    env=env)
+            self.assertEqual(found["python_unrecorded"], is_said)
+            (self.assertRegex if is_said else self.assertNotRegex)(
+                text, r"\nPython's small objects \([^)/]+\), .*"
+                r"PYTHONMALLOC=malloc")
+        found, _ = self.look([PYOBJECTS], "--exact")
+        self.assertFalse(found["python_unrecorded"])
+
     def test_exact(self):
         for python in PYTHONS:
             with self.subTest(python):

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file_name.h"
 #include "cli/analysis/errors.h"
 #include "cli/leaks/leaks.h"
 #include "cli/report/draw.h"
+#include "cli/tool/cli.h"
 #include "cli/tool/text.h"
 
 enum { BYTES = 10, BLOCKS = 10, ERROR = 10, NAME_BYTES = 512, STEPS_SHOWN = 4 };
@@ -303,6 +305,20 @@ old_say(const struct alqi_cli_leaks_run *r)
             alqi_cli_text_percent(weak_bytes / all_bytes).text, old_advice(r));
 }
 
+/* What of Python is in no class. */
+static void
+python_say(const struct alqi_cli_leaks_run *r)
+{
+    const char *path = alqi_cli_leaks_python(r);
+
+    if (path != NULL)
+        fprintf(r->term.out,
+                "Python's small objects (%s), of up to 512 bytes, are in no "
+                "class and hold what they lead to: they are not malloc's; "
+                "start the program with PYTHONMALLOC=malloc, and they are\n",
+                alqi_cli_shown(alqi_base_file_name(path)).text);
+}
+
 /* What the classes cannot know. */
 static void
 limits_say(const struct alqi_cli_leaks_run *r)
@@ -311,6 +327,7 @@ limits_say(const struct alqi_cli_leaks_run *r)
     FILE *out = r->term.out;
 
     old_say(r);
+    python_say(r);
     if (r->found.n_elsewhere > 0)
         fprintf(out,
                 "%s recorded blocks are in no class: the process was about to "

@@ -49,4 +49,13 @@ void alqi_cli_leak_scan_run(struct alqi_cli_leak_scan *scan,
                             const char *recording, bool is_whole);
 void alqi_cli_leak_scan_free(struct alqi_cli_leak_scan *scan);
 
+/* Whether the block is possible only because an allocator's memory may be old.
+ */
+static inline bool
+alqi_cli_leak_is_old(const struct alqi_cli_leak_scan *scan, uint32_t block)
+{
+    return scan->graph.classes[block] == ALQI_CLI_LEAK_POSSIBLE &&
+           scan->current != NULL && scan->current[block] == ALQI_CLI_LEAK_HELD;
+}
+
 #endif
