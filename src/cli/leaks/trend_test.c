@@ -170,12 +170,12 @@ check_coverage(double interval_bytes, int n_lasting)
 /* What adds most: blocks that came when the levers became positive, alive in
  * all looks from then on, of which some 2.5 are seen, and at times none. Then
  * the end is that of what was not seen, which is too low with the last look's
- * lever: 91.6 % hold the truth, and 99.6 % with .def.most. The bound is twelve
+ * lever: 91.6 % hold the truth, and 99.6 % with .def.most. The bound is sixteen
  * standard errors below that: a false alarm has a chance below 1e-11. */
 static void
 test_unseen(void **unused)
 {
-    enum { MANY = 10 * ROUNDS };
+    enum { MANY = 2 * ROUNDS };
     static const double at[LOOKS] = {0, 1, 2, 3, 4};
     static struct population p;
     double levers[LOOKS], most, interval_bytes = BLOCKS * 1024 / 2.5;
@@ -199,7 +199,7 @@ test_unseen(void **unused)
 
         n_inside += x.low <= p.slope && p.slope <= x.high;
     }
-    assert_true(n_inside > 0.99 * MANY);
+    assert_true(n_inside > 0.98 * MANY);
 }
 
 static void
