@@ -509,7 +509,8 @@ alqi_view_build_promote(struct alqi_view_build *b, uint32_t row,
  * it. */
 void
 alqi_view_build_left(struct alqi_view_build *b, uint32_t row, uint64_t life_us,
-                     bool stays, unsigned at_peak, enum alqi_view_reach reach)
+                     bool stays, unsigned at_peak, enum alqi_view_reach reach,
+                     bool is_old)
 {
     struct ends *e = row_at(b, row);
 
@@ -520,6 +521,7 @@ alqi_view_build_left(struct alqi_view_build *b, uint32_t row, uint64_t life_us,
         (uint16_t)(~ALQI_VIEW_PEAK | (int)at_peak);
     e->flags[row % ALQI_VIEW_BLOCK_ROWS] |=
         (uint16_t)(ALQI_VIEW_LEFT | (stays ? ALQI_VIEW_STAYS : 0) |
+                   (is_old ? ALQI_VIEW_OLD : 0) |
                    (int)reach << ALQI_VIEW_REACH_SHIFT);
 }
 

@@ -76,10 +76,10 @@ void alqi_view_build_promote(struct alqi_view_build *build, uint32_t row,
 
 /* The row was never freed, and was there for life_us: until the trace's end
  * (stays), or until its process ended. The colours of at_peak count it at the
- * peak. */
+ * peak.  is_old: ALQI_VIEW_OLD. */
 void alqi_view_build_left(struct alqi_view_build *build, uint32_t row,
                           uint64_t life_us, bool stays, unsigned at_peak,
-                          enum alqi_view_reach reach);
+                          enum alqi_view_reach reach, bool is_old);
 /* The row is the generation-th sampled block, from 1, of a chain of realloc,
  * whose life it has. */
 void alqi_view_build_chain(struct alqi_view_build *build, uint32_t row,

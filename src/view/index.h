@@ -49,8 +49,10 @@ enum alqi_view_flag {
     ALQI_VIEW_FIRST = 24, /* its first colour, by number (peak.h) */
     ALQI_VIEW_LEFT = 32,  /* never freed */
     ALQI_VIEW_STAYS = 64, /* is there when the trace ends */
-    ALQI_VIEW_CHAIN = 128, /* realloc's: its life is that of its chain */
-    ALQI_VIEW_REACH = 1792 /* never freed: its enum alqi_view_reach */
+    ALQI_VIEW_CHAIN = 128,  /* realloc's: its life is that of its chain */
+    ALQI_VIEW_REACH = 1792, /* never freed: its enum alqi_view_reach */
+    /* POSSIBLE, and HELD if no allocator's memory is old */
+    ALQI_VIEW_OLD = 2048
 };
 
 enum { ALQI_VIEW_FIRST_SHIFT = 3, ALQI_VIEW_REACH_SHIFT = 8 };

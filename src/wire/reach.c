@@ -62,6 +62,8 @@ alqi_side_reach_end(struct alqi_side_reach *r, const struct alqi_side_writer *w)
     alqi_side_text(&line, "class", r->class);
     if (r->holder != 0)
         alqi_side_number(&line, "holder", r->holder);
+    if (r->is_old)
+        alqi_side_number(&line, "old", 1);
     alqi_side_number(&line, "from", r->from);
     alqi_side_text(&line, "ids", r->ids);
     return alqi_side_write_line(w, text);

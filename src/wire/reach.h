@@ -6,6 +6,7 @@
  *   holder id=1 name=ROOT
  *   holder id=2 in=1 most=12 name=SITE
  *   reach class=held holder=2 from=3 ids=0
+ *   reach class=possible old=1 from=5 ids=0
  *
  * The first one says that the process was looked through, and when: at its very
  * end, or when its exit handlers had run (exit).
@@ -19,6 +20,9 @@
  * records; a step's `in` is smaller than its id; 0 or none: nothing is before
  * it. The holder of blocks is the last step before them. An indirect block's
  * first step is the lost block that it goes with.
+ *
+ * old=1: possible, but held if no memory of an allocator, whose free blocks are
+ * not known, is old.
  *
  * .inv.told   A record stands where all of its blocks live: whoever reads the
  *             trace has them at hand.  What is freed behind it has no class. */
@@ -52,6 +56,7 @@ enum alq_status alqi_side_holder_put(const struct alqi_side_writer *writer,
 struct alqi_side_reach {
     const char *class;
     uint64_t holder; /* 0: none is known */
+    bool is_old;     /* possible for what may be old alone */
     /* what the line says, up to the open run; n 0: no line is begun */
     char ids[ALQI_SIDE_REACH_BYTES];
     size_t n;

@@ -269,11 +269,11 @@ class ShapesTest(Case):
             found = json.load(f)
         self.assertEqual(self.by_function(found), EXPECTED)
 
-    def traced(self, *args):
+    def traced(self, *args, **more):
         """What the trace of a run says of its blocks, and what was said when
         it ended."""
         path = os.path.join(self.dir, "leaks.json")
-        run, _ = self.start("--leaks=" + path, *args)
+        run, _ = self.start("--leaks=" + path, *args, **more)
         run.communicate()
         with open(path) as f:
             found = json.load(f)
@@ -310,6 +310,35 @@ class ShapesTest(Case):
                 self.assertEqual(part["live_objects"], report[c + "_objects"])
                 self.assertEqual(part[c + "_objects"], report[c + "_objects"])
             self.assertEqual(common.run("check", trace).returncode, 0)
+
+    def test_trace_other_allocator(self):
+        """What is possible for its allocator alone is in the trace: of all, by
+        filter, in a merged one."""
+        trace, found = self.traced("--interval=256", program=(CHAIN,))
+        old = found["may_be_old"]["seen_blocks"]
+        self.assertGreater(old, 0)
+        merged = os.path.join(self.dir, "m.ctf")
+        other = os.path.join(self.dir, "b.ctf")
+        shutil.copy(trace, other)
+        common.run("merge", "-o", merged, trace, other)
+        said = r"\n\S+ KiB ± \S+ KiB of possible is not held because[^\n]*; "
+        for n, args in ((1, [trace]), (1, ["--leaks", trace]),
+                        (1, ["--filter=reach=possible", trace]),
+                        (1, ["--leaks", "--filter=reach=possible", trace]),
+                        (0, ["--leaks", "--filter=reach=held", trace]),
+                        (2, [merged]), (2, ["--leaks", merged])):
+            report = self.report(*args)
+            self.assertEqual(report["may_be_old_sampled_blocks"], n * old, args)
+            if n == 1:
+                self.assertEqual(report["may_be_old_bytes"],
+                                 found["may_be_old"]["bytes"])
+            if "--leaks" in args:
+                text = common.run("report", *args).stdout
+                (self.assertRegex if n > 0 else self.assertNotRegex)(text, said)
+        trace, _ = self.traced("--exact")
+        self.assertEqual(self.report(trace)["may_be_old_bytes"], 0)
+        self.assertNotIn("may be old",
+                         common.run("report", "--leaks", trace).stdout)
 
     def test_trace_merged(self):
         trace, found = self.traced("--exact")

@@ -35,8 +35,21 @@ says() { # WHAT TEXT
     ulimit -f 0
     exec "$aliquot" record --exact -o t.ctf -- "$churn" 1 2000 1
 ) >/dev/null 2>"$work/err"
-equal "no file may grow: status" $? 0
+equal "no file may grow: status" $? 125
 after "no file may grow"
+(
+    ulimit -f 0
+    exec "$aliquot" record --exact -o t.ctf -- bash -c "$churn 1 2000 1; exit 7"
+) >/dev/null 2>"$work/err"
+equal "no file may grow: the program's status" $? 7
+after "no file may grow, another status"
+
+# Its directory is gone when the program begins.
+"$aliquot" record --exact -o t.ctf -- bash -c \
+    "rm -rf .aliquot-raw.*; exec $churn 1 2000 1" >/dev/null 2>"$work/err"
+equal "no directory: status" $? 125
+says "no directory" "cannot record: creating"
+after "no directory"
 
 # limited BLOCKS ARGUMENT...
 limited() {

@@ -648,8 +648,8 @@ left_tell(struct alqi_cli_analysis *a, uint64_t id,
 {
     const struct alqi_cli_watch *watch = watch_of(a);
     uint64_t us = gone != NULL ? gone->gone_us : a->end_us;
-    struct alqi_cli_left how = {gone == NULL, at_peak,
-                                (enum alqi_view_reach)b->reach,
+    struct alqi_cli_left how = {gone == NULL, at_peak, alqi_cli_reach_of(b),
+                                b->reach == ALQI_CLI_REACH_OLD,
                                 alqi_cli_holders_of(&a->holders, id)};
 
     watch->left(watch->arg, id, alqi_cli_enter_life(b, NULL, us), how);
@@ -717,7 +717,10 @@ object_finish(struct alqi_cli_analysis *a, uint64_t id,
         alqi_cli_enter_links(&a->open, chain, life_us, ALQI_CLI_LONG);
     alqi_cli_sum_add(&a->sites[o->site].sums[ALQI_CLI_LIVE], &w, life_us,
                      b.n_samples);
-    alqi_cli_sum_add(&a->by_reach[b.reach], &w, life_us, b.n_samples);
+    alqi_cli_sum_add(&a->by_reach[alqi_cli_reach_of(&b)], &w, life_us,
+                     b.n_samples);
+    if (b.reach == ALQI_CLI_REACH_OLD)
+        alqi_cli_sum_add(&a->may_be_old, &w, life_us, b.n_samples);
     alqi_cli_enter_peak(&a->estimator, &a->open, id, &b, life_us, at_peak,
                         a->is_exact);
 }

@@ -36,6 +36,8 @@ struct alqi_cli_left {
     unsigned at_peak;
     /* what leads to it */
     enum alqi_view_reach reach;
+    /* POSSIBLE, and HELD if no allocator's memory is old */
+    bool is_old;
     /* the step that holds it (holders.h), or NO_STEP */
     uint32_t holder;
 };
@@ -209,6 +211,8 @@ struct alqi_cli_analysis {
     /* of what was never freed, by class, with suppressed blocks; valid after
      * the reading */
     struct alqi_cli_sum by_reach[ALQI_VIEW_REACHES];
+    /* of POSSIBLE what is so only because an allocator's memory may be old */
+    struct alqi_cli_sum may_be_old;
     /* sum over the sampled blocks */
     uint64_t n_samples;
     /* highest stream number met */
@@ -237,6 +241,18 @@ static inline double
 alqi_cli_temporary_us(const char *context)
 {
     return alqi_cli_heaptrack_made(context) ? 1 : 1000;
+}
+
+/* What an object keeps of its class: that, or a further value, of a block that
+ * is POSSIBLE only because an allocator's memory may be old. */
+enum { ALQI_CLI_REACH_OLD = ALQI_VIEW_REACHES };
+
+static inline enum alqi_view_reach
+alqi_cli_reach_of(const struct alqi_cli_life *life)
+{
+    return life->reach == ALQI_CLI_REACH_OLD
+               ? ALQI_VIEW_POSSIBLE
+               : (enum alqi_view_reach)life->reach;
 }
 
 /* Takes the record of classes, or of what holds blocks, that the notes have

@@ -150,6 +150,8 @@ row_enter(struct run *s, uint32_t block, uint32_t i)
         if (m == ALQI_CLI_LIVE)
             alqi_cli_sum_join(&s->a->by_reach[alqi_view_reach_of(r->flags[i])],
                               &sum);
+        if (m == ALQI_CLI_LIVE && (r->flags[i] & ALQI_VIEW_OLD) != 0)
+            alqi_cli_sum_join(&s->a->may_be_old, &sum);
         if (m == ALQI_CLI_LIVE && rule != NULL) {
             alqi_cli_sum_join(&rule->sum, &sum);
             continue;

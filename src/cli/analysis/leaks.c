@@ -84,6 +84,8 @@ row_reach(struct reaching *s, uint32_t b, uint32_t i)
     sum.is_peak = s->scan.filter.live_kind == ALQI_VIEW_LIVE_PEAK;
     alqi_cli_sum_join(&s->leaks->by_reach[reach], &sum);
     alqi_cli_sum_join(&s->leaks->reach[group][reach], &sum);
+    if ((r->flags[i] & ALQI_VIEW_OLD) != 0)
+        alqi_cli_sum_join(&s->leaks->may_be_old, &sum);
     if (s->analysis->holders.n_steps > 0)
         alqi_cli_holdings_add(&s->leaks->holdings, reach, step, group, &sum);
 }

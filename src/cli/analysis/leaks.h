@@ -23,6 +23,7 @@ struct alqi_cli_leaks {
      * trace tells no classes */
     struct alqi_cli_sum (*reach)[ALQI_VIEW_REACHES];
     struct alqi_cli_sum by_reach[ALQI_VIEW_REACHES];
+    struct alqi_cli_sum may_be_old; /* as of the analysis */
     struct alqi_cli_holdings holdings;
     /* time after which growth counts */
     uint64_t from_us;

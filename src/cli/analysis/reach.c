@@ -22,13 +22,25 @@ reach_named(const char *line)
     return ALQI_VIEW_UNTOLD; /* of a later version */
 }
 
+/* What the objects of the record keep. */
+static unsigned
+reach_kept(const char *line)
+{
+    enum alqi_view_reach reach = reach_named(line);
+
+    return reach == ALQI_VIEW_POSSIBLE &&
+                   alqi_side_get_number(line, "old", 10) != 0
+               ? ALQI_CLI_REACH_OLD
+               : reach;
+}
+
 /* The blocks of a record get its class. No more are told of than were
  * allocated, so a forged record costs no more than true ones. */
 static bool
 blocks_take(struct alqi_cli_analysis *a, struct alqi_side_reach_runs *runs)
 {
     const char *line = a->notes.reach;
-    enum alqi_view_reach reach = reach_named(line);
+    unsigned reach = reach_kept(line);
     uint64_t holder = alqi_side_get_number(line, "holder", 10), first, n;
     bool is_well = alqi_side_reach_open(runs, line);
 
@@ -41,7 +53,7 @@ blocks_take(struct alqi_cli_analysis *a, struct alqi_side_reach_runs *runs)
                 alqi_cli_objects_find(&a->objects, first + i);
 
             if (object != NULL)
-                object->reach = reach;
+                object->reach = reach & 7;
             else
                 a->n_strange++;
         }

@@ -357,7 +357,7 @@ left(void *arg, uint64_t id, double life_us, struct alqi_cli_left how)
     x->died_id = id; /* for its chain */
     x->died_row = row_find(x, id);
     alqi_view_build_left(x->build, row_built(x->died_row), (uint64_t)life_us,
-                         how.stays, how.at_peak, how.reach);
+                         how.stays, how.at_peak, how.reach, how.is_old);
     if (how.holder != ALQI_CLI_NO_STEP && !x->is_picture &&
         row_built(x->died_row) != NO_ROW)
         alqi_cli_row_holders_set(&x->holders, row_built(x->died_row),

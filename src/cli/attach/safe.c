@@ -152,6 +152,7 @@ struct wanted {
     const char *module; /* file name; NULL: the first that defines it */
     const char *name;
     uintptr_t address;
+    const char *path; /* of the module that defines it */
 };
 
 static int
@@ -162,10 +163,12 @@ wanted_visit(Dwfl_Module *module, void **data, const char *path,
     GElf_Addr value, bias = 0;
 
     (void)data, (void)start;
-    if (strcmp(alqi_base_file_name(path), w->module) != 0 ||
+    if ((w->module != NULL &&
+         strcmp(alqi_base_file_name(path), w->module) != 0) ||
         !exported(module, w->name, &value, &bias))
         return DWARF_CB_OK;
     w->address = (uintptr_t)(value + bias);
+    w->path = path;
     return DWARF_CB_ABORT;
 }
 
@@ -178,6 +181,16 @@ alqi_cli_modules_symbol(struct alqi_cli_modules *m, const char *module,
     opening = m;
     dwfl_getmodules(m->dwfl, wanted_visit, &w, 0);
     return w.address;
+}
+
+const char *
+alqi_cli_modules_exporter(struct alqi_cli_modules *m, const char *name)
+{
+    struct wanted w = {.name = name};
+
+    opening = m;
+    dwfl_getmodules(m->dwfl, wanted_visit, &w, 0);
+    return w.path;
 }
 
 static int

@@ -25,6 +25,11 @@ void alqi_cli_modules_drop(struct alqi_cli_modules *modules);
 uintptr_t alqi_cli_modules_symbol(struct alqi_cli_modules *modules,
                                   const char *module, const char *name);
 
+/* The first module that exports the name: its path; NULL: none does.  Valid as
+ * long as the modules. */
+const char *alqi_cli_modules_exporter(struct alqi_cli_modules *modules,
+                                      const char *name);
+
 /* Whether the main program defines that name itself. */
 bool alqi_cli_modules_program_defines(struct alqi_cli_modules *modules,
                                       const char *name);

@@ -66,7 +66,7 @@ object_of(const struct alqi_cli_conversion *c, const struct alqi_cli_reached *b,
            *id == b->number;
 }
 
-/* By class, then by holder: each line has one of both. */
+/* By class, holder, and what is old: each line has one of these. */
 static int
 compare(const void *left, const void *right)
 {
@@ -76,7 +76,16 @@ compare(const void *left, const void *right)
         return a->reach < b->reach ? -1 : 1;
     if (a->holder != b->holder)
         return a->holder < b->holder ? -1 : 1;
+    if (a->is_old != b->is_old)
+        return a->is_old ? 1 : -1;
     return a->id < b->id ? -1 : a->id > b->id;
+}
+
+static bool
+is_of_line(const struct alqi_cli_told *a, const struct alqi_cli_told *b)
+{
+    return a->reach == b->reach && a->holder == b->holder &&
+           a->is_old == b->is_old;
 }
 
 static enum alq_status
@@ -87,11 +96,11 @@ numbers_write(const struct alqi_side_writer *side,
     enum alq_status status = lines != NULL ? ALQ_OK : ALQ_ENOMEM;
 
     for (size_t i = 0; status == ALQ_OK && i < n; i++) {
-        if (i == 0 || told[i].reach != told[i - 1].reach ||
-            told[i].holder != told[i - 1].holder) {
+        if (i == 0 || !is_of_line(&told[i], &told[i - 1])) {
             status = alqi_side_reach_end(lines, side);
             lines->class = alqi_view_reach_name(told[i].reach);
             lines->holder = told[i].holder;
+            lines->is_old = told[i].is_old;
         }
         if (status == ALQ_OK)
             status = alqi_side_reach_put(lines, side, told[i].id);
@@ -161,8 +170,8 @@ alqi_cli_conversion_reach(struct alqi_cli_conversion *c, uint64_t time_ns)
         return ALQ_ENOMEM;
     for (size_t i = 0; i < r->n; i++)
         if (r->at[i].reach != ALQI_VIEW_UNTOLD && object_of(c, &r->at[i], &id))
-            told[n++] =
-                (struct alqi_cli_told){id, r->at[i].holder, r->at[i].reach};
+            told[n++] = (struct alqi_cli_told){id, r->at[i].holder,
+                                               r->at[i].reach, r->at[i].is_old};
     status = alqi_cli_told_write(r, told, n, &side);
     free(told);
     return status;

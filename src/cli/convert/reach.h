@@ -27,6 +27,8 @@ struct alqi_cli_reached {
     enum alqi_view_reach reach;
     /* the step that holds it: its number; 0: none */
     uint32_t holder;
+    /* possible for memory that may be old alone */
+    bool is_old;
 };
 
 /* A step of ways to blocks (wire/reach.h); the first has the number 1. */
@@ -61,6 +63,7 @@ struct alqi_cli_told {
     uint64_t id;
     uint32_t holder;
     enum alqi_view_reach reach;
+    bool is_old;
 };
 
 /* Writes the moment of the look, the steps, and what is told of blocks, which

@@ -87,8 +87,7 @@ block_add(void *arg, uint32_t block, const struct alqi_cli_life *life)
 
     alqi_cli_leak_found_add(f, &row->sum, life);
     alqi_cli_leak_found_add(f, &f->totals[class], life);
-    if (class == ALQI_CLI_LEAK_POSSIBLE && s->scan->current != NULL &&
-        s->scan->current[block] == ALQI_CLI_LEAK_HELD)
+    if (alqi_cli_leak_is_old(s->scan, block))
         alqi_cli_leak_found_add(f, &f->may_be_old, life);
     if (row->largest == UINT32_MAX ||
         blocks[block].bytes > blocks[row->largest].bytes)

@@ -26,6 +26,8 @@ enum alqi_cli_leak_into {
                          * pointers alone */
     ALQI_CLI_LEAK_AT_16,
     ALQI_CLI_LEAK_AT_24,
+    ALQI_CLI_LEAK_AT_32,
+    ALQI_CLI_LEAK_BEFORE, /* the byte in front of one of these */
     ALQI_CLI_LEAK_INSIDE
 };
 
@@ -73,8 +75,8 @@ struct alqi_cli_leak_graph {
     const uint32_t *edges;
     const struct alqi_cli_leak_root *roots;
     uint32_t n_roots;
-    /* Whether a pointer to 8, 16 or 24 bytes behind the block's begin holds the
-     * whole of it. */
+    /* Whether a pointer to such a place behind the block's begin holds the
+     * whole of it; not asked of INSIDE. */
     bool (*is_whole)(void *arg, uint32_t block, enum alqi_cli_leak_into into);
     void *arg;
     uint8_t *classes; /* enum alqi_cli_leak_class */

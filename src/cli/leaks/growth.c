@@ -347,7 +347,8 @@ trends_sum(struct solving *s)
 static void
 slopes_find(struct alqi_cli_leak_growth *g)
 {
-    double most = g->interval_bytes * g->levers[g->n_looks - 1];
+    double most =
+        g->interval_bytes * alqi_cli_leak_lever_most(g->levers, g->n_looks);
 
     for (uint32_t i = 0; i < g->n_rows; i++) {
         struct alqi_cli_leak_growing *r = &g->rows[i];
@@ -362,8 +363,8 @@ slopes_find(struct alqi_cli_leak_growth *g)
     }
 }
 
-/* Bytes that came since the first look, and none of them was seen, are as many
- * as may be there where no block was seen. */
+/* Bytes of which none was seen are as many as may be there where no block was
+ * seen, and they may all have come in the middle of the looks. */
 static void
 unseen_find(struct alqi_cli_leak_growth *g)
 {
@@ -374,8 +375,8 @@ unseen_find(struct alqi_cli_leak_growth *g)
         .is_bytes = true,
         .word_bytes = ALQI_WORD_BYTES,
         .least_lambda = is_sampled ? ALQI_WORD_BYTES / g->interval_bytes : 1};
-    g->unseen_rate = alqi_cli_bytes_interval(&g->estimator, &none).high /
-                     g->at_min[g->n_looks - 1];
+    g->unseen_rate = alqi_cli_bytes_interval(&g->estimator, &none).high *
+                     alqi_cli_leak_lever_most(g->levers, g->n_looks);
 }
 
 /* .def.grows of trend.h */

@@ -239,6 +239,8 @@ alqi_cli_leaks_json(struct alqi_cli_leaks_run *r)
     alqi_cli_json_count(to, "device_bytes", r->scan.device_bytes);
     alqi_cli_json_count(to, "unrecorded_blocks", r->scan.heap.n_found);
     alqi_cli_json_count(to, "unclassed_blocks", r->found.n_elsewhere);
+    alqi_cli_json_set(to, "python_unrecorded",
+                      json_boolean(alqi_cli_leaks_python(r) != NULL));
     for (int c = 0; c < ALQI_CLI_LEAK_CLASSES; c++) {
         json_t *sum = json_object();
 

@@ -40,6 +40,9 @@ struct alqi_cli_leaks_run {
 };
 
 void alqi_cli_leaks_print(struct alqi_cli_leaks_run *run);
+/* The file of a Python interpreter of the process whose small objects are in no
+ * recording, for they are not malloc's; NULL: there is none, or they are. */
+const char *alqi_cli_leaks_python(const struct alqi_cli_leaks_run *run);
 /* Gives classes and holders to the blocks of run->reaches, if that is asked
  * for. */
 void alqi_cli_leaks_tell(struct alqi_cli_leaks_run *run);

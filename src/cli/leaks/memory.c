@@ -2,12 +2,16 @@
  *
  * A mapping may be of a terabyte, of which a page is used: what its process
  * never touched holds no pointer, and is found in the table of pages that the
- * system keeps. */
+ * system keeps.
+ *
+ * .inv.kept  A memory does not change while it is read, so a page that was read
+ *            stays as it is. */
 #include "cli/leaks/memory.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/attach/sent.h"
@@ -18,7 +22,15 @@ enum {
     PIECE_BYTES = 1 << 20,
     PAGES_AT_ONCE = 4096,
     /* Shorter ranges are read without a look. */
-    LOOK_BYTES = 64 << 10
+    LOOK_BYTES = 64 << 10,
+    KEPT_BYTES = 4096, /* of a page that is kept, whatever the system's are */
+    N_KEPT = 1024
+};
+
+struct alqi_cli_leak_page {
+    uint64_t address; /* 0: none */
+    size_t n_words;   /* so many could be read */
+    uint64_t words[KEPT_BYTES / 8];
 };
 
 /* Bits of a page in the table: it is in memory, or in swap. */
@@ -44,6 +56,7 @@ alqi_cli_leak_memory_open(struct alqi_cli_leak_memory *m,
         .pages = is_sent ? -1 : pages_open(core->pid),
         .shared_pages = is_sent ? -1 : pages_open(core->target.pid),
         .buffer = alqi_cli_realloc(NULL, 1, PIECE_BYTES),
+        .kept = alqi_cli_zeros(N_KEPT, sizeof *m->kept),
     };
 }
 
@@ -55,6 +68,7 @@ alqi_cli_leak_memory_close(struct alqi_cli_leak_memory *m)
     if (m->shared_pages >= 0)
         close(m->shared_pages);
     free(m->buffer);
+    free(m->kept);
 }
 
 /* Reads on behind what could not be read: page by page. */
@@ -162,4 +176,40 @@ alqi_cli_leak_memory_word(const struct alqi_cli_leak_memory *m,
 {
     return alqi_cli_core_read(m->core, address, word, sizeof *word) ==
            sizeof *word;
+}
+
+/* .inv.kept */
+static const struct alqi_cli_leak_page *
+page_of(struct alqi_cli_leak_memory *m, uint64_t address)
+{
+    uint64_t from = address / KEPT_BYTES * KEPT_BYTES;
+    struct alqi_cli_leak_page *p = &m->kept[address / KEPT_BYTES % N_KEPT];
+
+    if (p->address != from) {
+        p->address = from;
+        p->n_words =
+            alqi_cli_core_read(m->core, from, p->words, KEPT_BYTES) / 8;
+    }
+    return p;
+}
+
+size_t
+alqi_cli_leak_memory_peek(struct alqi_cli_leak_memory *m, uint64_t address,
+                          uint64_t *words, size_t n)
+{
+    size_t n_read = 0;
+
+    while (n_read < n && address % 8 == 0) {
+        const struct alqi_cli_leak_page *p = page_of(m, address);
+        size_t at = address % KEPT_BYTES / 8, some = n - n_read;
+
+        if (at >= p->n_words)
+            break;
+        if (some > p->n_words - at)
+            some = p->n_words - at;
+        memcpy(words + n_read, p->words + at, some * 8);
+        n_read += some;
+        address += some * 8;
+    }
+    return n_read;
 }

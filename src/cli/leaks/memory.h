@@ -4,6 +4,9 @@
 
 #include "cli/attach/core.h"
 
+/* A page that was read. */
+struct alqi_cli_leak_page;
+
 struct alqi_cli_leak_memory {
     const struct alqi_cli_core *core; /* the caller's */
     /* /proc's tables of pages: of the copy, and of the process, whose shared
@@ -12,6 +15,8 @@ struct alqi_cli_leak_memory {
     uint64_t *buffer; /* owned */
     /* words read; bytes that could not be */
     uint64_t n_words, unread_bytes;
+    /* pages that _peek has read last, by their addresses; owned */
+    struct alqi_cli_leak_page *kept;
 };
 
 void alqi_cli_leak_memory_open(struct alqi_cli_leak_memory *memory,
@@ -31,5 +36,10 @@ void alqi_cli_leak_memory_each(struct alqi_cli_leak_memory *memory,
 /* The word there; false: it cannot be read. */
 bool alqi_cli_leak_memory_word(const struct alqi_cli_leak_memory *memory,
                                uint64_t address, uint64_t *word);
+
+/* Up to n words from there on: as many as can be read; 0 if the address is no
+ * multiple of 8 bytes. */
+size_t alqi_cli_leak_memory_peek(struct alqi_cli_leak_memory *memory,
+                                 uint64_t address, uint64_t *words, size_t n);
 
 #endif

@@ -45,6 +45,13 @@ alqi_cli_leak_places_tls_bytes(struct alqi_cli_leak_places *p)
     return p->tls_bytes;
 }
 
+const char *
+alqi_cli_leak_places_exporter(struct alqi_cli_leak_places *p, const char *name)
+{
+    return p->modules != NULL ? alqi_cli_modules_exporter(p->modules, name)
+                              : NULL;
+}
+
 /* A thread's variables may lie in the mapping of its stack. */
 static bool
 thread_place(const struct alqi_cli_leak_places *p,

@@ -32,6 +32,10 @@ struct alqi_cli_leak_holder {
 void alqi_cli_leak_holder_at(struct alqi_cli_leak_places *places, uint64_t at,
                              struct alqi_cli_leak_holder *holder);
 
+/* The path of the first module that exports the name; NULL: none does. */
+const char *alqi_cli_leak_places_exporter(struct alqi_cli_leak_places *places,
+                                          const char *name);
+
 /* Bytes of the process's thread-local variables. */
 uint64_t alqi_cli_leak_places_tls_bytes(struct alqi_cli_leak_places *places);
 

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file_name.h"
 #include "cli/analysis/errors.h"
 #include "cli/leaks/leaks.h"
 #include "cli/report/draw.h"
+#include "cli/tool/cli.h"
 #include "cli/tool/text.h"
 
 enum { BYTES = 10, BLOCKS = 10, ERROR = 10, NAME_BYTES = 512, STEPS_SHOWN = 4 };
@@ -270,17 +272,14 @@ holders_draw(struct alqi_cli_leaks_run *r, enum alqi_cli_leak_class class)
     fputc('\n', t->out);
 }
 
-/* How to know more of an allocator's memory.  Python's collector keeps two
- * words in front of an object, and pointers lead behind them. */
+/* How to know more of an allocator's memory. */
 static const char *
 old_advice(const struct alqi_cli_leaks_run *r)
 {
     const struct alqi_raw_header *h = alqi_cli_recording_header(r->recording);
 
     if (atomic_load(&h->counters[ALQI_RAW_PYTHON_SMALL]) > 0)
-        return "with PYTHONMALLOC=malloc Python's are known (but what its "
-               "collector manages stays POSSIBLE: pointers lead behind the "
-               "collector's header)";
+        return "with PYTHONMALLOC=malloc Python's are known";
     return r->is_whole ? "those of the C library's malloc are known"
                        : "'aliquot record --exact' knows them";
 }
@@ -306,6 +305,20 @@ old_say(const struct alqi_cli_leaks_run *r)
             alqi_cli_text_percent(weak_bytes / all_bytes).text, old_advice(r));
 }
 
+/* What of Python is in no class. */
+static void
+python_say(const struct alqi_cli_leaks_run *r)
+{
+    const char *path = alqi_cli_leaks_python(r);
+
+    if (path != NULL)
+        fprintf(r->term.out,
+                "Python's small objects (%s), of up to 512 bytes, are in no "
+                "class and hold what they lead to: they are not malloc's; "
+                "start the program with PYTHONMALLOC=malloc, and they are\n",
+                alqi_cli_shown(alqi_base_file_name(path)).text);
+}
+
 /* What the classes cannot know. */
 static void
 limits_say(const struct alqi_cli_leaks_run *r)
@@ -314,6 +327,7 @@ limits_say(const struct alqi_cli_leaks_run *r)
     FILE *out = r->term.out;
 
     old_say(r);
+    python_say(r);
     if (r->found.n_elsewhere > 0)
         fprintf(out,
                 "%s recorded blocks are in no class: the process was about to "

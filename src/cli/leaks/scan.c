@@ -323,61 +323,6 @@ registers_scan(struct alqi_cli_leak_scan *s, const struct alqi_cli_core *core)
                          edge);
 }
 
-/* ---- pointers into blocks that hold the whole ---------------------------- */
-
-/* Whether w, so many bytes of the block's begin, say that a pointer to `into`
- * holds the whole of it: what C++ and other libraries keep in front of what
- * they point to; the same that memcheck knows: a length of 8 bytes and as many
- * bytes behind 16; an array of objects, their number in front; a string, its
- * length, its room and a count in front; an object of several bases, each with
- * its table. */
-static bool
-says_whole(const struct alqi_cli_leak_scan *s,
-           const struct alqi_cli_leak_block *b, const uint64_t w[4],
-           enum alqi_cli_leak_into into)
-{
-    uint64_t offset = 8 * (uint64_t)into;
-
-    if (into == ALQI_CLI_LEAK_AT_8 && w[0] > 0 && b->bytes > 8 &&
-        w[0] < b->bytes && (b->bytes - 8) % w[0] == 0)
-        return true;
-    if (into == ALQI_CLI_LEAK_AT_16 && w[0] == b->bytes - 16)
-        return true;
-    if (into == ALQI_CLI_LEAK_AT_24 && w[0] <= w[1] &&
-        w[1] == b->bytes - 24 - 1)
-        return true;
-    for (unsigned i = 0; i < 2; i++) {
-        const struct alqi_cli_mapping *m = alqi_cli_attach_target_at(
-            &s->memory.core->target, w[i == 0 ? 0 : offset / 8]);
-
-        if (m == NULL || m->path[0] != '/')
-            return false;
-    }
-    return true;
-}
-
-/* The process is read once for each block: answers stay, bit by bit of `into`,
- * and bit 0 says that they are known. */
-static bool
-is_whole(void *arg, uint32_t block, enum alqi_cli_leak_into into)
-{
-    const struct alqi_cli_leak_scan *s = arg;
-    const struct alqi_cli_leak_block *b = &s->table.blocks[block];
-    uint64_t w[4] = {0};
-    size_t n_read;
-
-    if (s->whole[block] == 0) {
-        n_read = alqi_cli_core_read(s->memory.core, b->start, w, sizeof w);
-        s->whole[block] = 1;
-        for (int i = ALQI_CLI_LEAK_AT_8; i <= ALQI_CLI_LEAK_AT_24; i++)
-            if (b->bytes >= 8u * (unsigned)i &&
-                n_read >= 8u * (unsigned)i + 8 &&
-                says_whole(s, b, w, (enum alqi_cli_leak_into)i))
-                s->whole[block] |= (uint8_t)(1 << i);
-    }
-    return (s->whole[block] >> into & 1) != 0;
-}
-
 /* ---- all of it ----------------------------------------------------------- */
 
 static void
@@ -426,9 +371,9 @@ alqi_cli_leak_scan_run(struct alqi_cli_leak_scan *s,
     s->graph.first = s->first;
     s->graph.edges = s->edges;
     s->graph.roots = s->roots;
-    s->whole = alqi_cli_zeros(s->table.n + 1, sizeof *s->whole);
-    s->graph.is_whole = is_whole;
-    s->graph.arg = s;
+    alqi_cli_leak_whole_open(&s->whole, &s->memory, &s->table);
+    s->graph.is_whole = alqi_cli_leak_is_whole;
+    s->graph.arg = &s->whole;
     current_find(s);
     classify(&s->graph);
 }
@@ -442,7 +387,7 @@ alqi_cli_leak_scan_free(struct alqi_cli_leak_scan *s)
     free(s->first);
     free(s->edges);
     free(s->roots);
-    free(s->whole);
+    alqi_cli_leak_whole_close(&s->whole);
     free(s->current);
     free(s->graph.classes);
     free(s->graph.by);

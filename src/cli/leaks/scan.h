@@ -6,6 +6,7 @@
 #include "cli/leaks/heap.h"
 #include "cli/leaks/memory.h"
 #include "cli/leaks/table.h"
+#include "cli/leaks/whole.h"
 
 /* A root that is a register: its thread and number. */
 #define ALQI_CLI_LEAK_REGISTER (UINT64_C(1) << 63)
@@ -19,8 +20,7 @@ struct alqi_cli_leak_scan {
     size_t *first;
     uint32_t *edges;
     struct alqi_cli_leak_root *roots;
-    /* by block: what its first words say (scan.c); owned */
-    uint8_t *whole;
+    struct alqi_cli_leak_whole whole;
     size_t edges_capacity, roots_capacity;
     size_t n_edges;
     /* block whose edges come next, while they are found */
@@ -48,5 +48,14 @@ void alqi_cli_leak_scan_run(struct alqi_cli_leak_scan *scan,
                             const struct alqi_cli_core *core,
                             const char *recording, bool is_whole);
 void alqi_cli_leak_scan_free(struct alqi_cli_leak_scan *scan);
+
+/* Whether the block is possible only because an allocator's memory may be old.
+ */
+static inline bool
+alqi_cli_leak_is_old(const struct alqi_cli_leak_scan *scan, uint32_t block)
+{
+    return scan->graph.classes[block] == ALQI_CLI_LEAK_POSSIBLE &&
+           scan->current != NULL && scan->current[block] == ALQI_CLI_LEAK_HELD;
+}
 
 #endif

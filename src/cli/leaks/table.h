@@ -51,9 +51,11 @@ alqi_cli_leak_into(const struct alqi_cli_leak_block *block, uint64_t address)
 {
     uint64_t offset = address - block->start;
 
-    return offset % 8 == 0 && offset <= 24
-               ? (enum alqi_cli_leak_into)(offset / 8)
-               : ALQI_CLI_LEAK_INSIDE;
+    if (offset > 32)
+        return ALQI_CLI_LEAK_INSIDE;
+    return offset % 8 == 0   ? (enum alqi_cli_leak_into)(offset / 8)
+           : offset % 8 == 7 ? ALQI_CLI_LEAK_BEFORE
+                             : ALQI_CLI_LEAK_INSIDE;
 }
 
 #endif

@@ -93,6 +93,7 @@ alqi_cli_leaks_tell(struct alqi_cli_leaks_run *r)
             b->reach = (enum alqi_view_reach)(r->scan.graph.classes[block] +
                                               ALQI_VIEW_LOST);
             b->holder = holder_of(r, numbers, block);
+            b->is_old = alqi_cli_leak_is_old(&r->scan, block);
         }
     }
     free(numbers);

@@ -37,6 +37,16 @@ alqi_cli_leak_levers(const double *at, uint32_t n, double *levers)
         levers[i] = (at[i] - middle) / squares;
 }
 
+double
+alqi_cli_leak_lever_most(const double *levers, uint32_t n)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        sum += fmax(levers[i], 0);
+    return sum;
+}
+
 void
 alqi_cli_leak_trend_add(struct alqi_cli_leak_trend *t, double bytes, double p,
                         double lever)

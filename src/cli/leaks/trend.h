@@ -7,6 +7,11 @@
  * chance to be sampled no error.
  *
  * .def.lever    (t - m) / sum of (t - m)^2, for a look at t; m: their mean.
+ * .def.most     The levers of a block add up to the sum of those that are
+ *               positive at most: it is alive in all looks from the middle on,
+ *               and in none before.  At the other end it is as much, for all
+ *               levers together are 0.  Of five looks at equal steps that is
+ *               1.5 times the last lever, of many a quarter of their number.
  * .def.sampled  The 95 % interval of what sampling leaves open: blocks that add
  *               and blocks that take away are two sums (view/interval.h), whose
  *               ends are put together as of a difference.
@@ -37,6 +42,9 @@ struct alqi_cli_leak_trend {
 /* Of n looks at those times, n >= 2, which rise. */
 void alqi_cli_leak_levers(const double *at, uint32_t n, double *levers);
 
+/* .def.most */
+double alqi_cli_leak_lever_most(const double *levers, uint32_t n);
+
 /* Adds a sampled block of so many bytes, which was seen with the chance p, and
  * the sum of whose levers is known. */
 void alqi_cli_leak_trend_add(struct alqi_cli_leak_trend *trend, double bytes,
@@ -44,8 +52,8 @@ void alqi_cli_leak_trend_add(struct alqi_cli_leak_trend *trend, double bytes,
 
 double alqi_cli_leak_trend_slope(const struct alqi_cli_leak_trend *trend);
 
-/* most: the largest weight of a block that was not seen, times the largest
- * lever; 0: nothing is sampled.  .def.sampled */
+/* most: the largest weight of a block that was not seen, times .def.most; 0:
+ * nothing is sampled.  .def.sampled */
 struct alqi_view_interval
 alqi_cli_leak_trend_sampled(const struct alqi_cli_leak_trend *trend,
                             double most);

@@ -158,13 +158,48 @@ check_coverage(double interval_bytes, int n_lasting)
     population_make(&p, levers, n_lasting);
     for (int i = 0; i < ROUNDS; i++) {
         struct alqi_cli_leak_trend t = sample(&p, interval_bytes);
-        struct alqi_view_interval x =
-            alqi_cli_leak_trend_sampled(&t, interval_bytes * levers[LOOKS - 1]);
+        struct alqi_view_interval x = alqi_cli_leak_trend_sampled(
+            &t, interval_bytes * alqi_cli_leak_lever_most(levers, LOOKS));
 
         n_inside += x.low <= p.slope && p.slope <= x.high;
     }
     assert_true(n_inside > 0.902 * ROUNDS);
     assert_true(interval_bytes > 1024 || n_inside < 0.998 * ROUNDS);
+}
+
+/* What adds most: blocks that came when the levers became positive, alive in
+ * all looks from then on, of which some 2.5 are seen, and at times none. Then
+ * the end is that of what was not seen, which is too low with the last look's
+ * lever: 91.6 % hold the truth, and 99.6 % with .def.most. The bound is sixteen
+ * standard errors below that: a false alarm has a chance below 1e-11. */
+static void
+test_unseen(void **unused)
+{
+    enum { MANY = 2 * ROUNDS };
+    static const double at[LOOKS] = {0, 1, 2, 3, 4};
+    static struct population p;
+    double levers[LOOKS], most, interval_bytes = BLOCKS * 1024 / 2.5;
+    int n_inside = 0;
+
+    (void)unused;
+    state = 2 + alqi_base_test_seed();
+    alqi_cli_leak_levers(at, LOOKS, levers);
+    most = alqi_cli_leak_lever_most(levers, LOOKS);
+    assert_true(is_near(most, 0.3));
+    p.slope = 0;
+    for (int i = 0; i < BLOCKS; i++) {
+        p.bytes[i] = 1024;
+        p.lever[i] = most;
+        p.slope += 1024 * most;
+    }
+    for (int i = 0; i < MANY; i++) {
+        struct alqi_cli_leak_trend t = sample(&p, interval_bytes);
+        struct alqi_view_interval x =
+            alqi_cli_leak_trend_sampled(&t, interval_bytes * most);
+
+        n_inside += x.low <= p.slope && p.slope <= x.high;
+    }
+    assert_true(n_inside > 0.98 * MANY);
 }
 
 static void
@@ -183,7 +218,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_levers),     cmocka_unit_test(test_scatter),
         cmocka_unit_test(test_no_scatter), cmocka_unit_test(test_certain),
-        cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_coverage),   cmocka_unit_test(test_unseen),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -399,6 +399,7 @@ take_reach(struct alqi_cli_join_part *p, uint64_t us, const char *line)
 
     alqi_side_get(line, "class", class, sizeof class);
     out->class = class;
+    out->is_old = alqi_side_get_number(line, "old", 10) != 0;
     if (holder > 0 && !alqi_base_map_get(&p->holders, holder, &out->holder))
         p->whole->result->n_strange++;
     while (is_well && alqi_side_reach_next(runs, &first, &n)) {

@@ -46,7 +46,7 @@ struct alqi_cli_object {
     uint32_t is_wide : 1;
     /* it has left the minor heap */
     uint32_t is_promoted : 1;
-    /* enum alqi_view_reach */
+    /* what leads to it: the caller's */
     uint32_t reach : 3;
     /* of its birth, as time_us */
     uint32_t rate : ALQI_CLI_RATE_BITS;

@@ -290,8 +290,8 @@ outputs_check(const struct alqi_cli_record_run *r)
     return output_try(r->leaks_output);
 }
 
-/* The program's, or, where that is 0 and an output could not be written, ours.
- */
+/* The program's, or, where that is 0 and an output could not be written, ours:
+ * who asks for a trace and gets none shall not go on as if there were one. */
 static int
 status_of(const struct alqi_cli_record_run *r, int program_status)
 {
@@ -430,11 +430,13 @@ run(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
              WIFSIGNALED(r->wait_status))
         alqi_cli_say("record: %s was killed before its recording began",
                      launch->argv[0]);
-    else if (r->n_traces + r->n_left + r->n_explained == 0)
+    else if (r->n_traces + r->n_left + r->n_explained == 0) {
+        r->n_unwritten++;
         alqi_cli_say("record: %s left no recording: it could not create one "
                      "(its message says why), or the dynamic linker did not "
                      "load the profiler",
                      launch->argv[0]);
+    }
     return status_of(r, alqi_cli_launch_mirror(r->wait_status));
 }
 

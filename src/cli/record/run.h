@@ -129,7 +129,8 @@ struct alqi_cli_record_run {
     unsigned n_traces;
     /* recordings that stay, each with its reason said */
     unsigned n_left;
-    /* outputs that could not be written, each with its reason said */
+    /* outputs that could not be written, and recordings that could not be
+     * created, each with its reason said */
     unsigned n_unwritten;
     /* processes without a trace, for a reason that was said */
     unsigned n_explained;

@@ -554,6 +554,7 @@ said_visit(struct alqi_cli_record_run *r, const char *path)
 {
     unlink(path);
     r->n_explained++;
+    r->n_unwritten++;
 }
 
 /* Visits the files with that suffix in order. False: the directory cannot be
@@ -760,6 +761,7 @@ alqi_cli_record_traces(struct alqi_cli_record_run *r)
         alqi_cli_say("record: %s and what was recorded in it: %s", r->directory,
                      strerror(errno));
         r->n_explained++;
+        r->n_unwritten++;
     }
     unrecorded_say(r);
     all_visit(r);

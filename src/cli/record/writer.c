@@ -16,31 +16,11 @@
 #include "base/file_name.h"
 #include "cli/tool/proc.h"
 
-/* Whether a piece of the process's file in /proc, each ended by `end`, has the
- * text in it. */
-static bool
-has_text(pid_t pid, const char *file, int end, const char *text)
-{
-    char path[64], *piece = NULL;
-    size_t capacity = 0;
-    bool is_found = false;
-    FILE *in;
-
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
-    in = fopen(path, "re");
-    while (in != NULL && !is_found && getdelim(&piece, &capacity, end, in) > 0)
-        is_found = strstr(piece, text) != NULL;
-    if (in != NULL)
-        fclose(in);
-    free(piece);
-    return is_found;
-}
-
 /* Whether a process has mapped a file of that name. */
 static bool
 has_mapped(pid_t pid, const char *name)
 {
-    return has_text(alqi_cli_proc_living(pid), "maps", '\n', name);
+    return alqi_cli_proc_has(alqi_cli_proc_living(pid), "maps", '\n', name);
 }
 
 pid_t
@@ -59,7 +39,8 @@ is_later(pid_t pid, const char *name, uint64_t since_ticks)
 
     return alqi_cli_proc_read(pid, &proc) && proc.start_ticks >= since_ticks &&
            has_mapped(pid, "libaliquot-preload.") &&
-           (has_text(pid, "environ", '\0', name) || has_mapped(pid, name));
+           (alqi_cli_proc_has(pid, "environ", '\0', name) ||
+            has_mapped(pid, name));
 }
 
 void

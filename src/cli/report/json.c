@@ -749,6 +749,19 @@ holders(const struct alqi_cli_report *r)
     return all;
 }
 
+/* The classes of all, and what of POSSIBLE is so for an allocator alone. */
+static void
+put_reaches(json_t *o, const struct alqi_cli_report *r)
+{
+    static const char *const old[] = KEYS_OF("may_be_old");
+    const struct alqi_cli_analysis *a = &r->analysis;
+    bool is_of_leaks = r->leaks.reach != NULL;
+
+    put_reach(o, &a->estimator, is_of_leaks ? r->leaks.by_reach : a->by_reach);
+    put_sum(o, old, &a->estimator,
+            is_of_leaks ? &r->leaks.may_be_old : &a->may_be_old);
+}
+
 /* "leaked" repeats what is live at the end under a name that tools look for. */
 void
 alqi_cli_report_json(struct alqi_cli_report *r)
@@ -766,8 +779,7 @@ alqi_cli_report_json(struct alqi_cli_report *r)
     put_sums(o, &a->estimator, a->totals);
     put_sum(o, leaked, &a->estimator, &a->totals[ALQI_CLI_LIVE]);
     if (a->has_reach && a->options.thread == NULL)
-        put_reach(o, &a->estimator,
-                  r->leaks.reach != NULL ? r->leaks.by_reach : a->by_reach);
+        put_reaches(o, r);
     if (a->has_reach)
         alqi_cli_json_set(o, "reach_is_early", json_boolean(a->is_reach_early));
     if (r->leaks.holdings.n_rows > 0)

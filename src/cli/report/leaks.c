@@ -208,6 +208,27 @@ holders_draw(const struct alqi_cli_report *r, enum alqi_view_reach reach)
         fputc('\n', term->out);
 }
 
+/* What is possible because of an allocator alone; an exact recording has what
+ * there is to know. */
+static void
+old_say(const struct alqi_cli_report *r)
+{
+    const struct alqi_cli_estimator *e = &r->analysis.estimator;
+    const struct alqi_cli_sum *sum = &r->leaks.may_be_old;
+
+    if (sum->n_blocks == 0)
+        return;
+    fprintf(r->term.out,
+            "%s%s%s of possible is not held because what leads there may be "
+            "old: memory of an allocator whose free blocks are not known%s\n\n",
+            alqi_cli_text_bytes(sum->bytes).text,
+            alqi_cli_is_sampled(e) ? " " : "",
+            alqi_cli_error_of_bytes(e, sum).text,
+            alqi_cli_is_sampled(e) ? "; 'aliquot record --exact' knows the C "
+                                     "library's"
+                                   : "");
+}
+
 /* Sites of what is held are those of the table above, mostly. */
 void
 alqi_cli_report_reach(struct alqi_cli_report *r)
@@ -245,6 +266,7 @@ alqi_cli_report_reach(struct alqi_cli_report *r)
         fputc('\n', term->out);
     }
     fputc('\n', term->out);
+    old_say(r);
     for (int i = 0; shown[i] != ALQI_VIEW_HELD; i++)
         if (r->leaks.by_reach[shown[i]].n_blocks > 0)
             reach_sites(r, shown[i]);

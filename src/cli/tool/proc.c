@@ -212,3 +212,21 @@ alqi_cli_proc_living(pid_t pid)
         closedir(tasks);
     return found;
 }
+
+bool
+alqi_cli_proc_has(pid_t pid, const char *file, int end, const char *text)
+{
+    char path[64], *piece = NULL;
+    size_t capacity = 0;
+    bool is_found = false;
+    FILE *in;
+
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+    in = fopen(path, "re");
+    while (in != NULL && !is_found && getdelim(&piece, &capacity, end, in) > 0)
+        is_found = strstr(piece, text) != NULL;
+    if (in != NULL)
+        fclose(in);
+    free(piece);
+    return is_found;
+}

@@ -37,6 +37,10 @@ bool alqi_cli_proc_is_over(pid_t pid);
  * none is to be seen. */
 pid_t alqi_cli_proc_living(pid_t pid);
 
+/* Whether a piece of the process's file in /proc, each ended by `end`, has the
+ * text in it. */
+bool alqi_cli_proc_has(pid_t pid, const char *file, int end, const char *text);
+
 /* False: there is no process. */
 bool alqi_cli_proc_owner(pid_t pid, uid_t *uid);
 

@@ -329,7 +329,8 @@ ends_put(struct alqi_view_build *build, const struct model *m)
         uint64_t own = (b->stays ? m->end_us : b->end) - b->born;
 
         if (!b->is_freed)
-            alqi_view_build_left(build, i, own, b->stays, b->at_peak, b->reach);
+            alqi_view_build_left(build, i, own, b->stays, b->at_peak, b->reach,
+                                 false);
         if (b->life != own)
             alqi_view_build_chain(build, i, 1, b->life);
     }
