@@ -49,8 +49,8 @@ string(CONCAT arm64_left_out "^(fuzz|sample|view|cli)/"
     "|^embed/(domains|domains_load|gc_control|heap_stack_threads)$"
     "|^embed/(control|profile_domains|trace_end)$"
     "|^embed/limit_(domains|memprof|sample|time|unwind)$"
-    # nearly a minute each; they pass
-    "|^embed/(compact|live_model|limit_pays|limit_stat|memprof_(alloc|model))$")
+    # chances and times, of ten seconds each; they pass
+    "|^embed/(limit_pays|memprof_alloc)$")
 
 # One thread, in which ThreadSanitizer finds nothing.  In clang they run with a
 # library that ends a test which begins one (tests/kits/base/one_thread.c).
