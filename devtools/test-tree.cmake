@@ -5,17 +5,28 @@
 #   cmake -P devtools/test-tree.cmake
 #
 # The gate has run the static checks and the unit tests of chk, and rel has run
-# all it has (dev, verb_test).  What is left runs here, by label:
-#   unit      in each preset; those of what has no threads not in tsan
-#   preload   the preload's own: replace malloc, as ASan and TSan do; not with
-#             them; the longest, preload/steps, in hard alone, which checks most
-#   recorded  the command line on recordings: dbg and clang, the other compiler;
+# all it has (dev, verb_test).  What is left runs here, each property in a build
+# that can find its failure, and no more of them than that, by label:
+#   unit      in each preset but chk, except for what has one thread (not in
+#             tsan) and what is pure (not in dbg and hard)
+#   preload   the preload's own, and what comes into another process: hard, whose
+#             checks are all of chk's and dbg's, and clang, the other compiler.
+#             dbg runs the torture besides: with checks, and with tables and
+#             batches as large as they are for users, which hard's are not.
+#             The preload replaces malloc, as ASan and TSan do; not with them.
+#             The longest, preload/steps, run in hard alone, and only as they
+#             allocate: a child that a fork leaves hung or damaged is seen in
+#             rel as well.  What records Python waits for the interpreter more
+#             than for us: not in clang.
+#   recorded  the command line on recordings: dbg.  Its code is compiled by clang
+#             for its unit tests and the preload's, which report what they record;
 #             what asks servers and pages for minutes runs in rel alone
 #   ocaml     OCaml's tests and compilers, where an OCaml is prepared: chk
 #   system    other whole programs: dbg
 #   arm64     whole programs of another machine, under its emulator: arm64
 # Static checks and models do not depend on the preset.  Preset fuzz runs the
-# fuzz targets alone.
+# fuzz targets alone.  How often a test repeats itself in a slow build is the
+# test's own affair: base/test_effort.h.
 cmake_minimum_required(VERSION 3.25)
 
 set(build ${CMAKE_CURRENT_LIST_DIR}/../build)
@@ -23,8 +34,8 @@ file(REAL_PATH ${build} build)
 set(presets chk dbg hard asan tsan clang fuzz arm64)
 set(presets_arm64 arm64)
 set(presets_ocaml chk)
-set(presets_preload chk dbg hard clang)
-set(presets_recorded dbg clang)
+set(presets_preload hard clang)
+set(presets_recorded dbg)
 set(presets_system dbg)
 set(presets_unit dbg hard asan tsan clang arm64)
 
@@ -38,26 +49,63 @@ string(CONCAT arm64_left_out "^(fuzz|sample|view|cli)/"
     "|^embed/(domains|domains_load|gc_control|heap_stack_threads)$"
     "|^embed/(control|profile_domains|trace_end)$"
     "|^embed/limit_(domains|memprof|sample|time|unwind)$"
-    # nearly a minute each; they pass
-    "|^embed/(compact|live_model|limit_pays|limit_stat|memprof_(alloc|model))$")
+    # chances and times, of ten seconds each; they pass
+    "|^embed/(limit_pays|memprof_alloc)$")
 
-string(CONCAT tsan_left_out "^(fuzz|sample|view|wire)/"
-    "|^cli/(apportion|blocks|churn|codes|estimate|follow|heap|leaks|names)"
-    "|^cli/(significance|tables|text|top_tree)")
+# One thread, in which ThreadSanitizer finds nothing.  In clang they run with a
+# library that ends a test which begins one (tests/kits/base/one_thread.c).
+set(one_thread "^(fuzz|sample|view|wire)/"
+    "^cli/(apportion|blocks|churn|codes|estimate|follow|heap|holders|leaks|names)"
+    "^cli/(significance|sites|tables|text|top_tree)"
+    "^embed/(api_memprof|arguments|gc_control|gc_short|live_steps|rare|trace)$"
+    "^embed/heap_(api|final|model|short|weak)$"
+    "^embed/limit_(heap|pays|sample|stat|unwind)$"
+    "^embed/marshal(_(code|hostile|moved|short))?$"
+    "^embed/memprof_(alloc|callback|extra|forms)$"
+    "^limit/(asked|frame|plan|sites|size)$"
+    "^memprof/(filter|hooks|model|notified|oom|scanned|tree|walked)$"
+    "^scheme/(bench|core|hostile|memory|session)$"
+    "^stack/(capture|capture_replay|dwarf_.*|symbol_.*)$")
+
+# No heap, no locks, and nothing that a build with more checks does otherwise:
+# chk has the assertions, asan all checks, and clang the other compiler.
+set(pure "^(sample|view|wire)/|^fuzz/")
+
+# Sets `out` to whether the test is named in `one_thread`.
+function(has_one_thread out name)
+    set(is FALSE)
+    foreach(pattern ${one_thread})
+        if(name MATCHES "${pattern}")
+            set(is TRUE)
+        endif()
+    endforeach()
+    set(${out} ${is} PARENT_SCOPE)
+endfunction()
 
 # Sets `out` to whether a test with these labels runs in the preset.  The first
 # label of the list that the test has decides.
 function(wanted out preset name labels)
     set(is FALSE)
+    has_one_thread(is_alone ${name})
     if(preset STREQUAL fuzz)
         if(name MATCHES "^fuzz/")
             set(is TRUE)
         endif()
-    elseif(preset STREQUAL tsan AND name MATCHES "${tsan_left_out}")
-        # one thread: see src/LAYERS and HACKING.md
+    elseif(preset STREQUAL tsan AND is_alone)
+        # see there
     elseif(preset STREQUAL arm64 AND name MATCHES "${arm64_left_out}")
         # see there
-    elseif(NOT preset STREQUAL hard AND name MATCHES "^preload/steps")
+    elseif(preset MATCHES "^(dbg|hard)$" AND name MATCHES "${pure}"
+            AND NOT name STREQUAL "fuzz/marshal") # on a heap
+        # see there
+    elseif(preset STREQUAL dbg AND "unit" IN_LIST labels AND name MATCHES "^cli/")
+        # asan has dbg's checks, and hard numbers anew early (cli/analysis)
+    elseif(preset STREQUAL dbg AND name MATCHES "^preload/torture")
+        set(is TRUE)
+    elseif(preset STREQUAL clang AND name MATCHES "^python/(frames|small)$")
+        # see above
+    elseif(name MATCHES "^preload/steps"
+            AND NOT (preset STREQUAL hard AND name MATCHES "blocks"))
     elseif("recorded" IN_LIST labels AND name MATCHES
             "^(export|fleet|install)/|^view/(answers|odd)$|^cli/top$")
     else()
@@ -129,7 +177,12 @@ function(add_one preset test)
         message(FATAL_ERROR "${preset}:${name} is not built")
     endif()
     set(text "add_test([=[${preset}:${name}]=]")
-    foreach(word ${launcher_${preset}})
+    set(launcher ${launcher_${preset}})
+    has_one_thread(is_alone ${name})
+    if(preset STREQUAL clang AND "unit" IN_LIST LABELS AND is_alone)
+        set(launcher env LD_PRELOAD=${build}/clang/lib/libone_thread.so)
+    endif()
+    foreach(word ${launcher})
         string(APPEND text " ${word}")
     endforeach()
     math(EXPR last "${n} - 1")

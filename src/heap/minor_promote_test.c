@@ -15,6 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/test_effort.h"
 #include "base/test_seed.h"
 #include "heap/pool_area.h"
 #include "heap/pool_class.h"
@@ -29,7 +30,7 @@ enum {
     ROOTS = 3000, /* so many that some are offered to others */
     MINOR_WORDS = 32768,
     BLOCKS_MAX = PARTS_MAX * MINOR_WORDS / 2,
-    ROUNDS = 60
+    ROUNDS = ALQI_TEST_ROUNDS(60, 20, 60)
 };
 
 struct block {

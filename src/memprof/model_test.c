@@ -15,10 +15,16 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/test_effort.h"
 #include "base/test_seed.h"
 #include "kits/memprof/mock_heap.h"
 
-enum { SEEDS = 40, OPS = 3000, PROFILES = 200, TOKENS = 1 << 18 };
+enum {
+    SEEDS = ALQI_TEST_ROUNDS(40, 15, 15),
+    OPS = 3000,
+    PROFILES = 200,
+    TOKENS = 1 << 18
+};
 
 struct judge_profile {
     struct alq_profile *p;

@@ -12,10 +12,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/test_effort.h"
 #include "kits/memprof/fake_heap.h"
 #include "memprof/filter.h"
 
-enum { BLOCKS = 6000, TRIES_MAX = 400 };
+enum { BLOCKS = ALQI_TEST_ROUNDS(6000, 1500, 1500), TRIES_MAX = 400 };
 
 enum {
     REACHED_NOTHING = 40, /* the sweep is over: no mapping was refused */

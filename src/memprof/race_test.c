@@ -14,11 +14,18 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/test_effort.h"
 #include "base/test_seed.h"
 #include "memprof/filter.h"
 #include "kits/memprof/ledger.h"
 
-enum { THREADS = 4, OPS = 300000, CELLS = 64, PROFILES = 512, OWN_BLOCKS = 32 };
+enum {
+    THREADS = 4,
+    OPS = ALQI_TEST_ROUNDS(300000, 100000, 100000),
+    CELLS = 64,
+    PROFILES = 512,
+    OWN_BLOCKS = 32
+};
 
 static struct ledger ledgers[PROFILES];
 static _Atomic(uint32_t) n_ledgers;

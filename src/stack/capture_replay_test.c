@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "base/test_effort.h"
 #include "base/test_seed.h"
 #include "stack/capture.h"
 #include "stack/capture_layout.h"
@@ -28,8 +29,8 @@
 
 enum {
     SEED = 0xCA11,
-    N_STEPS = 300000,
-    N_FLAWED_STEPS = 200000,
+    N_STEPS = ALQI_TEST_ROUNDS(300000, 60000, 60000),
+    N_FLAWED_STEPS = ALQI_TEST_ROUNDS(200000, 50000, 50000),
     CAPACITY = 64,
     DEPTH_MAX = 48,
     SLED_BYTES = 32,

@@ -8,9 +8,7 @@
 #include "base/skip.h"
 
 enum {
-    ROWS = IS_HARD            ? 50
-           : ALQI_CHECKS >= 2 ? 500
-                              : 2000,
+    ROWS = ALQI_TEST_ROUNDS(2000, 500, 50),
     CELLS = IS_HARD ? 64 : 512, /* of which one of KEPT_OF lives */
     KEPT_OF = 16,
     NEVER = ALQI_HEAP_COMPACT_NEVER,
@@ -203,7 +201,7 @@ twice_after_a_drop(void **state)
 static void
 one_cell_more_each_time(void **state)
 {
-    enum { TIMES = ALQI_CHECKS >= 2 || IS_SANITIZED ? 300 : 25001 };
+    enum { TIMES = ALQI_TEST_ROUNDS(25001, 300, 300) };
     ALQ_FRAME(d, f, list);
     alq_value v;
     unsigned i;
@@ -224,7 +222,7 @@ one_cell_more_each_time(void **state)
 static void
 words_are_exact(void **state)
 {
-    enum { CELLS_EACH = IS_HARD ? 100 : 100000 };
+    enum { CELLS_EACH = ALQI_TEST_ROUNDS(100000, 30000, 100) };
     ALQ_FRAME(d, f, list);
     uint64_t before = alq_gc_minor_words(d);
     unsigned i;
@@ -287,8 +285,8 @@ slices_compact(void **state)
     assert_true(counts().compacted_words > 0);
     assert_int_equal(stat_of().forced_major_collections, 0);
     rows_check(f.all);
-    if (ALQI_CHECKS >= 2)
-        return;
+    if (ALQI_TEST_IS_BRIEF)
+        return; /* of few rows it goes back in one */
     /* Its memory goes back, not in one pause. */
     bytes = (uint64_t)ROWS * CELLS * 4 * 8 / 2;
     assert_true(counts().returned_bytes < bytes);

@@ -7,13 +7,14 @@
 #include <aliquot/aliquot.h>
 
 #include "base/base.h"
+#include "base/test_effort.h"
 
 /* On any thread; cmocka's assertions are for its own. */
 #define CHECK(e) ((e) ? (void)0 : alqi_base_fail(__FILE__, __LINE__, #e))
 
 enum {
     IS_HARD = ALQI_CHECKS >= 3, /* collects at every safe point */
-    SLOW = IS_HARD ? 100 : 1
+    SLOW = ALQI_TEST_ROUNDS(1, 10, 100)
 };
 
 /* The domain of the test's thread, from domains_setup to domains_teardown. */

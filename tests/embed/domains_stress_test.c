@@ -23,7 +23,7 @@
 enum {
     CELLS = 512,
     STEPS = IS_HARD ? 60 : 3000,
-    SEEDS = IS_HARD ? 8 : 12,
+    SEEDS = ALQI_TEST_ROUNDS(12, 6, 8),
     DEPTH = 3, /* of domains that spawn domains */
     LINKS_MAX = 6,
     LARGE_WOSIZE = 400

@@ -410,8 +410,8 @@ fill(struct alq_domain *on, alq_value arg, void *data)
 
     while (!__atomic_load_n((int *)data, __ATOMIC_RELAXED))
         alq_poll(on);
-    for (rounds = 0; rounds < (IS_HARD ? 1 : 6); rounds++) {
-        for (n = 0; n < 3000000 / SLOW; n++) {
+    for (rounds = 0; rounds < ALQI_TEST_ROUNDS(6, 2, 1); rounds++) {
+        for (n = 0; n < 3000000 / (IS_HARD ? 100 : 1); n++) {
             f.next = alq_alloc(on, (alq_is_same(arg, ALQ_UNIT)) ? 2 : 3000, 0);
             if (alq_is_null(f.next))
                 break;
@@ -615,7 +615,7 @@ await_polls(const struct polling *p)
 static void
 a_loop_that_polls_does_its_share(void **state)
 {
-    enum { BLOCKS = 200000 / SLOW, WORDS = 300, A_WHILE = 500 };
+    enum { BLOCKS = IS_HARD ? 2000 : 200000, WORDS = 300, A_WHILE = 500 };
     struct alq_child *child;
     struct polling polling = {0};
     uint64_t before;

@@ -17,6 +17,7 @@
 #include <aliquot/aliquot.h>
 
 #include "base/base.h"
+#include "base/test_effort.h"
 
 /* TSan: a store takes twenty times as long. */
 #ifdef __SANITIZE_THREAD__

@@ -118,7 +118,7 @@ static void
 minor_words_counts_exactly(void **state)
 {
     uint64_t before = alq_gc_minor_words(d);
-    unsigned i, n = IS_HARD ? 5000 : 5000000;
+    unsigned i, n = ALQI_TEST_ROUNDS(5000000, 1000000, 5000);
 
     (void)state;
     assert_true(alq_gc_minor_words(d) == before); /* does not allocate */
@@ -228,7 +228,7 @@ stat_at_any_moment(void **state)
 
     (void)state;
     f.table = alq_alloc(d, 2000, 0);
-    for (i = 0; i < (IS_HARD ? 2000 : 200000); i++) {
+    for (i = 0; i < ALQI_TEST_ROUNDS(200000, 60000, 2000); i++) {
         alq_store(d, f.table, i % 2000,
                   alq_alloc(d, i % 97 == 0 ? 400 : 1 + i % 30, 0));
         if (i % 1000 == 0) {
@@ -501,7 +501,7 @@ stat_beside_domains_that_come_and_go(void **state)
         assert_int_equal(alq_domain_spawn(d, comes_and_goes, ALQ_UNIT, &is_over,
                                           NULL, &children[i]),
                          ALQ_OK);
-    for (i = 0; i < (IS_HARD ? 50 : 500); i++) {
+    for (i = 0; i < ALQI_TEST_ROUNDS(500, 100, 50); i++) {
         stat_of();
         assert_int_equal(alq_gc_quick_stat(d, &s), ALQ_OK);
         assert_int_equal(alq_gc_huge_fallback_count(d), 0);

@@ -13,6 +13,7 @@
 #include <aliquot/aliquot.h>
 
 #include "base/base.h"
+#include "base/test_effort.h"
 #include "base/skip.h"
 #include "value_kit.h"
 
@@ -331,7 +332,7 @@ garbage_is_reused(void **state)
     for (k = 0; k < 3; k++) {
         ALQ_FRAME(d, f, list);
         f.list = ALQ_UNIT;
-        for (i = 0; i < (ALQI_CHECKS >= 3 ? 3000 : 200000); i++) {
+        for (i = 0; i < ALQI_TEST_ROUNDS(200000, 60000, 3000); i++) {
             alq_value cell = alq_alloc_small(d, 1 + i % 9, 0);
             uintptr_t j;
 
@@ -358,7 +359,7 @@ allocation_drives_the_cycles(void **state)
 
     (void)state;
     f.keep = alq_alloc(d, 1000, 0);
-    for (i = 0; i < (ALQI_CHECKS >= 3 ? 5000 : 3000000); i++) {
+    for (i = 0; i < ALQI_TEST_ROUNDS(3000000, 300000, 5000); i++) {
         alq_value v = alq_alloc_small(d, 4, ALQ_TAG_ABSTRACT);
 
         alq_store(d, f.keep, i % 1000, v);
@@ -400,7 +401,7 @@ slices_share_the_work(void **state)
     if (ALQI_CHECKS >= 3)
         ALQI_SKIP("a hard build has slices everywhere");
     f.keep = alq_alloc(d, 100000, 0);
-    for (i = 0; i < 3000000; i++) {
+    for (i = 0; i < ALQI_TEST_ROUNDS(3000000, 1000000, 1000); i++) {
         alq_value v = alq_alloc(d, 4, 0);
 
         alq_store(d, f.keep, i * 7919u % 100000, v);
@@ -432,7 +433,7 @@ resident_bytes(void)
 }
 
 enum {
-    PEAK_ROWS = ALQI_CHECKS >= 2 ? 10000 : 40000, /* of 2 KB */
+    PEAK_ROWS = ALQI_TEST_ROUNDS(40000, 10000, 10000), /* of 2 KB */
     PEAK_BYTES = PEAK_ROWS * 2000
 };
 
@@ -495,7 +496,7 @@ memory_goes_back_by_and_by(void **state)
         alq_gc_minor(d); /* so that they are promoted */
     }
     assert_true(counts().returned_bytes >= PEAK_BYTES / 2);
-    if (IS_RESIDENT_TOLD && ALQI_CHECKS < 2) /* there it is a small peak */
+    if (IS_RESIDENT_TOLD && !ALQI_TEST_IS_BRIEF) /* there it is a small peak */
         assert_true(resident_bytes() <= at_peak - PEAK_BYTES / 2);
 }
 

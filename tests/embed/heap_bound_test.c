@@ -149,7 +149,7 @@ no_collection_passes_it(void **state)
         for (m = 0; m < ALQI_COUNT_OF(minors); m++) {
             if (IS_HARD && (way != SIZES || m != 1))
                 continue; /* each allocation collects */
-            for (l = 0; l < (ALQI_CHECKS >= 2 ? 1 : m == 0 ? 3 : 2); l++)
+            for (l = 0; l < ALQI_TEST_ROUNDS(m == 0 ? 3 : 2, 1, 1); l++)
                 fill_and_look(way, minors[m], limits[l]);
         }
 }
@@ -220,7 +220,7 @@ fill_each_way(struct alq_domain *on, alq_value arg, void *data)
     intptr_t i;
 
     through_gate(on, ALQ_UNIT, data); /* a full heap refuses those to come */
-    for (i = 0; i < 4; i++) {
+    for (i = 0; i < ALQI_TEST_ROUNDS(4, 2, 1); i++) {
         f.list = ALQ_UNIT;
         while (alq_status_of(on) == ALQ_OK)
             fill(on, &f.list, (enum way)((alq_to_int(arg) + i) % WAYS));

@@ -19,6 +19,7 @@
 #include <aliquot/root.h>
 
 #include "base/base.h"
+#include "base/test_effort.h"
 #include "base/test_seed.h"
 #include "value_kit.h"
 
@@ -27,10 +28,8 @@ enum {
     KINDS = 5,
     PINS = 200,
     OBJECTS = 1 << 17,
-    CHECK_EVERY = ALQI_CHECKS >= 2 ? 500 : 20000,
-    STEPS = ALQI_CHECKS >= 3   ? 30000
-            : ALQI_CHECKS >= 2 ? 40000
-                               : 2000000
+    CHECK_EVERY = ALQI_TEST_ROUNDS(20000, 500, 500),
+    STEPS = ALQI_TEST_ROUNDS(2000000, 40000, 30000)
 };
 
 enum kind { FREE, BLOCK, STRING, DOUBLES, CUSTOM };

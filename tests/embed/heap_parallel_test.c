@@ -22,13 +22,8 @@
 #include <aliquot/root.h>
 
 #include "base/base.h"
+#include "base/test_effort.h"
 #include "base/test_seed.h"
-
-#if defined(__SANITIZE_THREAD__)
-enum { SLOW = 20 };
-#else
-enum { SLOW = ALQI_CHECKS >= 3 ? 200 : ALQI_CHECKS >= 2 ? 20 : 1 };
-#endif
 
 enum {
     WORKERS_MAX = 8,
@@ -36,7 +31,7 @@ enum {
     FIELDS = 12, /* of a cell */
     SLOTS = 12,  /* of a worker */
     DEPTH_MAX = 6,
-    STEPS = 100000 / SLOW,
+    STEPS = ALQI_TEST_ROUNDS(100000, 5000, 500),
     LIVES = 3 /* domains a worker has, one after another */
 };
 

@@ -13,12 +13,16 @@
 #include <aliquot/aliquot.h>
 
 #include "base/base.h"
+#include "base/test_effort.h"
 #include "refuse.h"
 #include "heap/state.h"
 
 /* ---- a program ---------------------------------------------------------- */
 
-enum { ROWS = ALQI_CHECKS >= 3 ? 40 : 400, CELLS = ALQI_CHECKS >= 3 ? 10 : 60 };
+enum {
+    ROWS = ALQI_TEST_ROUNDS(400, 150, 40),
+    CELLS = ALQI_TEST_ROUNDS(60, 60, 10)
+};
 
 /* A list of n cells around i, the i-th of them with a string; ALQ_NULL. */
 static alq_value

@@ -12,6 +12,7 @@
 #include <aliquot/aliquot.h>
 
 #include "base/base.h"
+#include "base/test_effort.h"
 
 enum {
     IS_HARD = ALQI_CHECKS >= 3,

@@ -19,14 +19,9 @@
 #include <aliquot/aliquot.h>
 
 #include "base/base.h"
+#include "base/test_effort.h"
 #include "base/test_seed.h"
 #include "value_kit.h"
-
-#if ALQI_CHECKS >= 2 || defined(__SANITIZE_THREAD__)
-#define IS_SLOW true
-#else
-#define IS_SLOW false
-#endif
 
 enum {
     SLOTS = 60,
@@ -35,10 +30,8 @@ enum {
     WORKERS_MAX = 4,
     LARGE_MOST = 3000,
     IS_HARD = ALQI_CHECKS >= 3,
-    CHECK_EVERY = ALQI_CHECKS >= 2 ? 200 : 5000,
-    STEPS = IS_HARD   ? 6000
-            : IS_SLOW ? 30000
-                      : 400000,
+    CHECK_EVERY = ALQI_TEST_ROUNDS(5000, 200, 200),
+    STEPS = ALQI_TEST_ROUNDS(400000, 30000, 6000),
     SEEDS = IS_HARD ? 2 : 4
 };
 

@@ -381,7 +381,7 @@ noise(void **state)
 
     (void)state;
     for (seed = 1; seed < 4; seed++)
-        for (i = 0; i < (ALQI_CHECKS >= 2 ? 3 : 40); i++) {
+        for (i = 0; i < ALQI_TEST_ROUNDS(40, 3, 3); i++) {
             for (k = 0; k < 8; k++)
                 keep[k] = alq_alloc(d, LARGE << k % 4, 0);
             any_words(words, 2000);

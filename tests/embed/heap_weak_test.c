@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test_effort.h"
 #include "base/test_seed.h"
 #include "heap/state.h"
 #include "live_kit.h"
@@ -343,7 +344,7 @@ b11_arrays_agree(void **state)
 static void
 b13_weak_under_load(void **state)
 {
-    enum { SIZE = 500, ROUNDS = ALQI_CHECKS >= 2 ? 20000 : 300000 };
+    enum { SIZE = 500, ROUNDS = ALQI_TEST_ROUNDS(300000, 20000, 20000) };
     ALQ_FRAME(d, f, held, weak);
     struct alq_alarm *alarm;
     unsigned calls = 0, i, round, full = 0;
@@ -598,7 +599,7 @@ b3_formulas(void **state)
 {
     enum {
         DEPTH = ALQI_CHECKS >= 3 ? 4 : 7,
-        ROUNDS = ALQI_CHECKS >= 2 ? 20 : 80
+        ROUNDS = ALQI_TEST_ROUNDS(80, 20, 20)
     };
     unsigned round, truth, i, n_true = 0;
 
@@ -638,7 +639,7 @@ struct chain {
     unsigned deep;
 };
 
-enum { CHAIN_N = ALQI_CHECKS >= 3 ? 300 : 3000 };
+enum { CHAIN_N = ALQI_TEST_ROUNDS(3000, 1000, 300) };
 
 static void
 chain_make(const struct chain *chain, alq_value *ephes, alq_value *first_key)

@@ -337,7 +337,7 @@ on_duty(struct alq_domain *on, alq_value arg, void *data)
 static void
 check_limits_of(const struct duty *duty)
 {
-    if (!IS_SLOW) /* there are too few samples */
+    if (!IS_BRIEF) /* there are too few samples */
         check_binomial(duty->sampled_words / ALQ_LIMIT_INTERVAL_WORDS,
                        duty->words + duty->words / 2,
                        1.0 / ALQ_LIMIT_INTERVAL_WORDS);

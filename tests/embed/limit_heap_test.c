@@ -247,7 +247,7 @@ monitor_recovers_31(void **state)
     if (IS_HARD)
         ALQI_SKIP("a hard build collects at every safe point");
     for (int cycle = 0; cycle < reps(100, 2, 0); cycle++) {
-        uint64_t limit = (uint64_t)(IS_SLOW      ? 16
+        uint64_t limit = (uint64_t)(IS_BRIEF     ? 16
                                     : cycle == 0 ? 1024
                                                  : 64)
                          << 20;
@@ -262,7 +262,7 @@ monitor_recovers_31(void **state)
         assert_true(h.made * BLOCK_WORDS * 8 > limit / 10 * 8);
         assert_true(h.made * BLOCK_WORDS * 8 < limit / 10 * 11 + (8 << 20));
         assert_int_equal(alq_gc_compact(d), ALQ_OK);
-        if (!IS_SLOW) /* sanitizers keep memory back */
+        if (!IS_BRIEF) /* sanitizers keep memory back */
             assert_true(resident_bytes() < before + LEFT_BYTES);
     }
 }

@@ -19,15 +19,14 @@ enum {
 #else
     IS_SANITIZED = 0,
 #endif
-    IS_SLOW = IS_SANITIZED || ALQI_CHECKS >= 2
+    IS_BRIEF = ALQI_TEST_IS_BRIEF
 };
 
-/* Of repetitions: each block that hard builds make is a collection, and
- * checkers and sanitizers take their time. */
+/* Of repetitions: each block that hard builds make is a collection. */
 static inline int
-reps(int rel, int slow, int hard)
+reps(int many, int few, int least)
 {
-    return IS_HARD ? hard : IS_SLOW ? slow : rel;
+    return ALQI_TEST_ROUNDS(many, few, least);
 }
 
 /* ---- limits ------------------------------------------------------------- */

@@ -10,13 +10,12 @@
 #include "base/skip.h"
 
 /* In hard each allocation collects. */
-#if ALQI_CHECKS >= 3
-enum { ROUNDS = 100, MANY = 2000, RUNS = 2, TASKS = 1 };
-#elif defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
-enum { ROUNDS = 300, MANY = 10000, RUNS = 1, TASKS = 1 };
-#else
-enum { ROUNDS = 20000, MANY = 1000000, RUNS = 500, TASKS = 2000 };
-#endif
+enum {
+    ROUNDS = ALQI_TEST_ROUNDS(20000, 300, 100),
+    MANY = ALQI_TEST_ROUNDS(1000000, 10000, 2000),
+    RUNS = ALQI_TEST_ROUNDS(500, 1, 2),
+    TASKS = ALQI_TEST_ROUNDS(2000, 1, 1)
+};
 
 /* ---- words -------------------------------------------------------------- */
 
@@ -206,7 +205,7 @@ mean_of_where_it_stops_6(void **state)
 
     (void)state;
     if (TASKS == 1)
-        ALQI_SKIP("a hard build is too slow for a law of large numbers");
+        ALQI_SKIP("only rel and chk make samples enough for the law");
     for (int i = 0; i < TASKS; i++) {
         struct alq_limits l = ALQ_LIMITS_NONE;
         struct alloc a = {UINT64_MAX, 2, 0};

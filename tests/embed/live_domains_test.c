@@ -359,7 +359,7 @@ b12_weak_lifetimes(void **state)
 
 /* ---- B14: all write and read the same places ---------------------------- */
 
-enum { B14_PLACES = 16, B14_STEPS = IS_HARD ? 300 : 60000 };
+enum { B14_PLACES = 16, B14_STEPS = ALQI_TEST_ROUNDS(60000, 15000, 300) };
 
 static void
 b14_check(alq_value v, unsigned place)

@@ -11,21 +11,14 @@
 
 #include <aliquot/aliquot.h>
 
+#include "base/test_effort.h"
 #include "base/test_seed.h"
 #include "domains_kit.h"
 #include "live_graph.h"
 
-#ifdef __SANITIZE_THREAD__
-enum { SLOWER = 8 };
-#else
-enum { SLOWER = 1 };
-#endif
-
 enum {
-    CHECK_EVERY = ALQI_CHECKS >= 2 ? 100 : 500,
-    STEPS = ALQI_CHECKS >= 3   ? 4000
-            : ALQI_CHECKS >= 2 ? 20000
-                               : 400000 / SLOWER,
+    CHECK_EVERY = ALQI_TEST_ROUNDS(500, 100, 100),
+    STEPS = ALQI_TEST_ROUNDS(400000, 20000, 4000),
     LIVES = 3, /* of domains, one after another, in each place */
     LIFE_STEPS = STEPS / 8
 };

@@ -479,7 +479,7 @@ damage_everywhere(alq_value v)
 static void
 damage_is_survived(void **state)
 {
-    enum { GRAPHS = ALQI_CHECKS >= 2 ? 3 : 10 };
+    enum { GRAPHS = ALQI_TEST_ROUNDS(10, 3, 3) };
     ALQ_FRAME(d, f, v);
     alq_value empty;
     unsigned i;

@@ -13,6 +13,7 @@
 #include <aliquot/aliquot.h>
 
 #include "base/base.h"
+#include "base/test_effort.h"
 
 /* A fresh domain for each test. */
 extern struct alq_domain *d;

@@ -13,10 +13,11 @@
 #include <aliquot/aliquot.h>
 
 #include "base/base.h"
+#include "base/test_effort.h"
 #include "refuse.h"
 #include "value_kit.h"
 
-enum { ROWS = ALQI_CHECKS >= 3 ? 100 : ALQI_CHECKS >= 2 ? 300 : 3000 };
+enum { ROWS = ALQI_TEST_ROUNDS(3000, 300, 100) };
 
 /* ---- a value ------------------------------------------------------------ */
 

@@ -3,13 +3,6 @@
 #include "marshal_kit.h"
 #include "heap/observe.h"
 
-/* Structures are checked, or each access is. */
-#ifdef __SANITIZE_THREAD__
-#define IS_SLOW 1
-#else
-#define IS_SLOW (ALQI_CHECKS >= 2)
-#endif
-
 static void
 round_trip(uint32_t n)
 {
@@ -40,12 +33,8 @@ static void
 graphs_come_back(void **state)
 {
     enum {
-        SMALL = ALQI_CHECKS >= 3 ? 60
-                : IS_SLOW        ? 300
-                                 : 2000,
-        LARGE = ALQI_CHECKS >= 3 ? 300
-                : IS_SLOW        ? 5000
-                                 : 100000
+        SMALL = ALQI_TEST_ROUNDS(2000, 300, 60),
+        LARGE = ALQI_TEST_ROUNDS(100000, 5000, 300)
     };
     unsigned i;
 
@@ -57,7 +46,7 @@ graphs_come_back(void **state)
 
 /* ---- collections meanwhile ---------------------------------------------- */
 
-enum { LONG = ALQI_CHECKS >= 3 ? 2000 : IS_SLOW ? 100000 : 1000000 };
+enum { LONG = ALQI_TEST_ROUNDS(1000000, 100000, 2000) };
 
 /* n blocks, each in field `at` of the next. */
 static alq_value
@@ -106,7 +95,7 @@ chains_come_back_in_slices(void **state)
 static void
 garbage_is_collected(void **state)
 {
-    enum { ROUNDS = IS_SLOW ? 40 : 400 };
+    enum { ROUNDS = ALQI_TEST_ROUNDS(400, 40, 40) };
     ALQ_FRAME(d, f, a, b, c);
     struct alq_gc_counts first, last;
     void *bytes;

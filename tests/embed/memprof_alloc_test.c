@@ -9,13 +9,7 @@
 #include "memprof_kit.h"
 
 /* Builds that check much, or are slow, do less. */
-#if ALQI_CHECKS >= 3
-#define FEWER 200
-#elif ALQI_CHECKS == 2 || defined(__SANITIZE_THREAD__)
-#define FEWER 20
-#else
-#define FEWER 1
-#endif
+enum { FEWER = ALQI_TEST_ROUNDS(1, 20, 200) };
 
 static struct probe probe;
 

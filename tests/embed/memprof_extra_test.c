@@ -47,9 +47,7 @@ enum { IS_SANITIZED = 0 };
 
 /* Hard builds read the whole heap at each block. */
 enum {
-    MANY = IS_HARD        ? 2000
-           : IS_SANITIZED ? 20000
-                          : 1200000,
+    MANY = ALQI_TEST_ROUNDS(1200000, 20000, 2000),
     LAST = IS_HARD ? 500 : 5000
 };
 

@@ -25,13 +25,7 @@
 #include "domains_kit.h"
 
 /* Builds that check much, or are slow, do so many times less. */
-#if ALQI_CHECKS >= 3
-#define LESS 50
-#elif ALQI_CHECKS == 2 || defined(__SANITIZE_THREAD__)
-#define LESS 10
-#else
-#define LESS 1
-#endif
+enum { LESS = ALQI_TEST_ROUNDS(1, 10, 50) };
 
 enum event {
     ALLOC_MINOR,

@@ -25,15 +25,10 @@
 #include "base/test_seed.h"
 #include "memprof_judge.h"
 
-#if ALQI_CHECKS >= 3
-enum { RUNS = 6, STEPS = 20000 };
-#elif ALQI_CHECKS == 2
-enum { RUNS = 10, STEPS = 100000 };
-#elif defined(__SANITIZE_THREAD__)
-enum { RUNS = 10, STEPS = 25000 };
-#else
-enum { RUNS = 25, STEPS = 80000 }; /* two million */
-#endif
+enum {
+    RUNS = ALQI_TEST_ROUNDS(25, 10, 6),
+    STEPS = ALQI_TEST_ROUNDS(80000, 25000, 20000)
+};
 
 enum { SLOTS = 24, SHARED = 16 };
 

@@ -21,19 +21,12 @@
 
 #include <aliquot/aliquot.h>
 
+#include "base/test_effort.h"
 #include "base/test_seed.h"
 #include "domains_kit.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { IS_SANITIZED = 1 };
-#else
-enum { IS_SANITIZED = 0 };
-#endif
-
 enum {
-    STEPS = IS_HARD                            ? 600
-            : ALQI_CHECKS >= 2 || IS_SANITIZED ? 30000
-                                               : 300000, /* of a domain */
+    STEPS = ALQI_TEST_ROUNDS(300000, 30000, 600), /* of a domain */
     PHASE = STEPS / 40, /* steps of the first domain, on average */
     SEEDS = 6,
     OTHERS_MAX = 3,

@@ -21,7 +21,7 @@
 #include "value_kit.h"
 
 enum {
-    ROUNDS = IS_HARD ? 2 : 12, /* of each way to show */
+    ROUNDS = ALQI_TEST_ROUNDS(12, 4, 2), /* of each way to show */
     MINOR_WORDS = 8192,
     GIVE_UP_S = 600
 };

@@ -11,6 +11,7 @@
 
 #include <aliquot/aliquot.h>
 
+#include "base/test_effort.h"
 #include "base/test_seed.h"
 #include "domains_kit.h"
 
@@ -394,7 +395,7 @@ static const struct alq_custom_ops counted = {"counted", free_it, write_it,
 static void
 b23_customs_that_were_read(void **state)
 {
-    enum { N = IS_HARD ? 500 : ALQI_CHECKS >= 2 ? 20000 : 1000000 };
+    enum { N = ALQI_TEST_ROUNDS(1000000, 20000, 500) };
     static const struct alq_custom_ops *const kinds[] = {&counted, NULL};
     struct alq_unmarshal_options options = {.kinds = kinds};
     ALQ_FRAME(d, f, v);
