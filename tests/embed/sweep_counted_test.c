@@ -25,7 +25,8 @@ enum {
     NODE_WORDS = 3,
     POOLS = NODES * NODE_WORDS / ALQI_HEAP_POOL_WORDS, /* and a part */
     STRINGS = 600,
-    STRING_BYTES = 200
+    STRING_BYTES = 200,
+    DATA_WOSIZE = 40
 };
 
 static unsigned n_read, n_unread; /* pools */
@@ -219,16 +220,52 @@ pools_that_blocks_were_born_in_are_read(void **state)
         f.born = tree(d, 5);
         CHECK(alq_gc_major_slice(d, 1) == ALQ_OK);
     }
-    f.born = tree(d, 10);
+    f.born = tree(d, DEPTH); /* pools that only such blocks are in, too */
     assert_int_equal(alq_gc_minor(d), ALQ_OK);
     assert_int_equal(alq_gc_major(d), ALQ_OK);
-    assert_int_equal(tree_size(f.born), 1023);
+    assert_int_equal(tree_size(f.born), NODES);
+    collect();
+    assert_int_equal(tree_size(f.born), NODES);
     f.born = ALQ_UNIT;
     collect();
-    f.born = tree(d, 10);
-    collect();
-    assert_int_equal(tree_size(f.born), 1023);
+    assert_true(n_unread >= POOLS - 2);
     assert_int_equal(tree_size(f.live), NODES);
+}
+
+/* What ephemerons alone lead to is marked, and counted, in a loop of its own.
+ */
+static void
+data_of_ephemerons_are_counted(void **state)
+{
+    ALQ_FRAME(d, f, key, all, ephe);
+    alq_value v;
+    int i, k;
+
+    (void)state;
+    f.key = tree(d, 1);
+    for (i = 0, f.all = ALQ_UNIT; i < STRINGS; i++) {
+        v = alq_alloc_small(d, DATA_WOSIZE, 0);
+        CHECK(!alq_is_null(v));
+        for (k = 0; k < DATA_WOSIZE; k++)
+            alq_init_small(v, k, alq_from_int(i));
+        f.ephe = alq_ephe_make(d, 1, &f.key, v);
+        CHECK(!alq_is_null(f.ephe));
+        v = alq_alloc_small(d, 2, 0);
+        CHECK(!alq_is_null(v));
+        alq_init_small(v, 0, f.ephe);
+        alq_init_small(v, 1, f.all);
+        f.all = v;
+    }
+    collect();
+    collect();
+    assert_int_equal(n_unread, 0);
+    for (v = f.all; alq_is_block(v); v = alq_field(v, 1)) {
+        alq_value data = alq_ephe_get_data(d, alq_field(v, 0));
+
+        CHECK(alq_is_block(data));
+        assert_int_equal(alq_to_int(alq_field(data, DATA_WOSIZE - 1)), --i);
+    }
+    assert_int_equal(i, 0);
 }
 
 /* Where there is, or was, a second domain nothing is counted. */
@@ -261,6 +298,7 @@ main(void)
         TEST(each_dead_custom_block_is_finalised),
         TEST(pools_with_both_are_read),
         TEST(pools_that_blocks_were_born_in_are_read),
+        TEST(data_of_ephemerons_are_counted),
         TEST(with_two_domains_all_is_read),
     };
 
