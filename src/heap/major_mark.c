@@ -10,6 +10,8 @@
  * Keeps .inv.snapshot: All that was reachable when marking began gets marked.
  * Keeps .inv.todo: The domain is not `done` before a push
  *   (tests/models/mark.pml).
+ * Keeps .inv.counted: Each block that is marked is counted, where its heap has
+ *   one domain.
  * Keeps .inv.stack, .inv.overflow: What does not fit on the stack is noted. */
 #include <stdlib.h>
 
@@ -28,6 +30,19 @@ enum {
     RING_LOW = ALQI_HEAP_RING / 2 /* fetched that long ago, a header is here */
 };
 
+/* The pools that blocks are being born in: some before marking begins, some
+ * after (.inv.counted). */
+static void
+buffers_note(struct alqi_domain *d)
+{
+    unsigned kind, c;
+
+    for (kind = 0; kind < 2; kind++)
+        for (c = 0; c < ALQI_HEAP_CLASSES; c++)
+            if (d->copy.labs[kind][c].pool != NULL)
+                d->copy.labs[kind][c].pool->has_born = true;
+}
+
 /* Sets the bound of the mark stack for this cycle: a share of the heap's words.
  * Requires that nothing is left to mark. */
 void
@@ -39,6 +54,7 @@ alqi_heap_mark_begin_stw(struct alqi_domain *d)
 
     ALQI_ASSERT(alqi_heap_is_stopped(d->heap));
     ALQI_ASSERT(alqi_heap_mark_is_done(d)); /* .inv.todo: of the last cycle */
+    buffers_note(d);
     d->marker.size_max = STACK_FIRST;
     if (!ALQI_HEAP_IS_HARD && heap_words / STACK_SHARE > STACK_FIRST)
         d->marker.size_max = heap_words / STACK_SHARE;
@@ -136,12 +152,15 @@ first_value(alq_value v, uintptr_t header)
                    ALQ_WORD_BYTES;
 }
 
-/* Looks at what waits for the block soon, if anything does. */
+/* Counts a block that was marked, and looks at what waits for it soon, if
+ * anything does. */
 static inline void
 note_marked(struct alqi_domain *d, alq_value v)
 {
     struct alqi_heap_ephe_waits *waits = &d->weak_phase.weak.waits;
 
+    if (alqi_heap_has_one_domain(d->heap))
+        alqi_heap_area_marked_add(&d->heap->area, v); /* .inv.counted */
     if (ALQI_UNLIKELY(alqi_heap_ephe_wait_is_open(waits)))
         alqi_heap_ephe_wait_marked(waits, v);
 }
@@ -220,7 +239,8 @@ alqi_heap_mark_darken(struct alqi_domain *d, alq_value v)
  * keep in registers: to the compiler each store of a header might change the
  * domain.  The ring holds what lies from `first` to `end`, which only grow;
  * their remainder is the place in the ring. waits: blocks that are marked may
- * be waited for; a constant to the compiler in each copy of the loop. */
+ * be waited for; counts: they are counted.  Both are constants to the compiler
+ * in the copies of the loop that most programs run. */
 struct view {
     struct alqi_domain *d;
     uintptr_t *ring;
@@ -231,10 +251,14 @@ struct view {
     uintptr_t unmarked;
     uintptr_t marked;
     struct alqi_heap_ephe_waits *waits; /* NULL: nobody asks */
+    bool counts;          /* .inv.counted holds: there is one domain */
+    uint16_t *n_marked;   /* of each pool */
+    uintptr_t major_base; /* address of pool 0 */
+    uintptr_t major_bytes;
 };
 
 static inline struct view
-view_of(struct alqi_domain *d, struct alqi_heap_ephe_waits *waits)
+view_of(struct alqi_domain *d, struct alqi_heap_ephe_waits *waits, bool counts)
 {
     return (struct view){d,
                          d->marker.ring,
@@ -244,7 +268,11 @@ view_of(struct alqi_domain *d, struct alqi_heap_ephe_waits *waits)
                          d->pub.young_bytes,
                          d->heap->cycle.colours.unmarked,
                          d->heap->cycle.colours.marked,
-                         waits};
+                         waits,
+                         counts,
+                         d->heap->area.n_marked,
+                         d->heap->area.major_base,
+                         d->heap->area.major_bytes};
 }
 
 /* Writes the ring's place back, for the next call and for
@@ -458,6 +486,8 @@ mark_from_ring(struct view *w)
         return alqi_heap_words(header);
     }
     alqi_heap_mark_block(v, header, w->marked);
+    if (w->counts && ALQI_LIKELY(v - w->major_base < w->major_bytes))
+        alqi_heap_area_count(w->n_marked, v - w->major_base);
     if (w->waits != NULL)
         alqi_heap_ephe_wait_marked(w->waits, v);
     if (!alqi_heap_is_scannable(header))
@@ -521,10 +551,10 @@ find_work(struct alqi_domain *d)
  * ended domains, recovery, and the shared queue. */
 static inline __attribute__((always_inline)) size_t
 mark(struct alqi_domain *d, size_t budget_words,
-     struct alqi_heap_ephe_waits *waits)
+     struct alqi_heap_ephe_waits *waits, bool counts)
 {
     struct alqi_heap_marker *m = &d->marker;
-    struct view w = view_of(d, waits);
+    struct view w = view_of(d, waits, counts);
     size_t done = 0;
 
     while (done < budget_words) {
@@ -547,10 +577,18 @@ mark(struct alqi_domain *d, size_t budget_words,
 
 /* The copy of the loop that tells the table of what waits (weak_ephe_wait.h)
  * which blocks were marked. */
-static __attribute__((noinline)) size_t
+static ALQI_NOINLINE size_t
 mark_awaited(struct alqi_domain *d, size_t budget_words)
 {
-    return mark(d, budget_words, &d->weak_phase.weak.waits);
+    return mark(d, budget_words, &d->weak_phase.weak.waits,
+                alqi_heap_has_one_domain(d->heap));
+}
+
+/* The copy that counts the marked blocks of each pool (.inv.counted). */
+static ALQI_NOINLINE size_t
+mark_counted(struct alqi_domain *d, size_t budget_words)
+{
+    return mark(d, budget_words, NULL, true);
 }
 
 size_t
@@ -563,8 +601,10 @@ alqi_heap_mark(struct alqi_domain *d, size_t budget_words)
     alqi_heap_balance_give(d);
     if (ALQI_UNLIKELY(alqi_heap_ephe_wait_is_open(&d->weak_phase.weak.waits)))
         done = mark_awaited(d, budget_words);
+    else if (alqi_heap_has_one_domain(d->heap))
+        done = mark_counted(d, budget_words);
     else
-        done = mark(d, budget_words, NULL);
+        done = mark(d, budget_words, NULL, false);
     /* .inv.todo: it stops early only when nothing is left. */
     ALQI_ASSERT(done >= budget_words || alqi_heap_mark_is_done(d));
     d->sums.counts.marked_words += done;

@@ -9,7 +9,11 @@
  * Keeps .inv.own: Lists are those of the domain whose holder calls.
  * Keeps .inv.swept: All is unswept when SWEEP begins, and swept when a domain
  *   is done.
- * Keeps .inv.lab: A buffer's pool is in no list. */
+ * Keeps .inv.lab: A buffer's pool is in no list.
+ * Keeps .inv.counted: A buffer that is opened while marking makes its pool one
+ *   of has_born; a used up one leaves no free slot. */
+#include <limits.h>
+
 #include "heap/pool_area.h"
 #include "heap/pool_class.h"
 #include "heap/large.h"
@@ -25,6 +29,8 @@ enum { REFILL_SWEEPS_MAX = 2 };
 
 /* Pools that are there for domains without any. */
 enum { GIVE_POOLS = 64 };
+
+#define NOT_COUNTED UINT_MAX
 
 static void
 push(struct alqi_heap_pool **list, struct alqi_heap_pool *pool)
@@ -87,28 +93,71 @@ alqi_heap_sweep_begin_stw(struct alqi_domain *d)
     d->sweep.found_words = 0;
 }
 
-/* Sweeps an unswept pool that is in no list, and puts it where it belongs.  An
- * empty pool goes back to the area, for any class and any domain. found_words
- * is what compaction is judged by. */
+/* Dead blocks of an unswept pool, as marking has counted; NOT_COUNTED: it has
+ * not.  The count begins anew. */
+static unsigned
+count_dead(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c)
+{
+    unsigned n_blocks = alqi_heap_class_slots(c) - pool->n_free;
+    unsigned n_marked;
+
+    if (!alqi_heap_has_one_domain(d->heap))
+        return NOT_COUNTED;
+    n_marked = alqi_heap_area_marked_take(&d->heap->area, pool);
+    if (pool->has_born)
+        return NOT_COUNTED;
+    ALQI_ASSERT(n_marked <= n_blocks); /* .inv.counted */
+    if (ALQI_CHECKS >= 2)
+        ALQI_ASSERT(alqi_heap_pool_count_dead(pool, c,
+                                              d->heap->cycle.colours.garbage) ==
+                    n_blocks - n_marked); /* .inv.counted */
+    return n_blocks - n_marked;
+}
+
+/* Puts a swept pool where it belongs.  An empty one goes back to the area, for
+ * any class and any domain.  found_words is what compaction is judged by. */
+static void
+list_swept(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
+           unsigned kind)
+{
+    ALQI_ASSERT(pool->n_free <= alqi_heap_class_slots(c)); /* .inv.free */
+    if (pool->n_free == alqi_heap_class_slots(c))
+        alqi_heap_area_give(&d->heap->area, pool);
+    else if (pool->n_free > 0) {
+        d->sweep.found_words +=
+            (uint64_t)pool->n_free * alqi_heap_class_words[c];
+        alqi_heap_policy_add(&d->sweep.lists[kind][c], pool);
+    } else
+        push(&d->sweep.lists[kind][c].full, pool);
+}
+
+/* Sweeps an unswept pool that is in no list.
+ *
+ * Where nothing is dead the free ranges are right as they are.  Where all is,
+ * and nothing may have a finaliser, the whole pool becomes free.  Neither needs
+ * a look at its blocks, which would come from memory: of what a program builds
+ * and drops as a whole most pools are the one or the other. */
 static void
 sweep_pool(struct alqi_domain *d, struct alqi_heap_pool *pool, unsigned c,
            unsigned kind)
 {
-    unsigned n_free =
-        alqi_heap_pool_sweep(pool, c, d->heap->cycle.colours.garbage);
+    unsigned n_blocks = alqi_heap_class_slots(c) - pool->n_free;
+    unsigned n_dead = count_dead(d, pool, c);
 
     ALQI_ASSERT(d->heap->cycle.phase == ALQI_HEAP_SWEEP); /* .inv.swept */
-    ALQI_ASSERT(n_free <= alqi_heap_class_slots(c));      /* .inv.free */
     ALQI_ASSERT(alqi_heap_area_class(&d->heap->area, (uintptr_t)pool) ==
                 c); /* .inv.kind */
     d->sums.counts.swept_words += ALQI_HEAP_POOL_WORDS;
-    if (n_free == alqi_heap_class_slots(c))
-        alqi_heap_area_give(&d->heap->area, pool);
-    else if (n_free > 0) {
-        d->sweep.found_words += (uint64_t)n_free * alqi_heap_class_words[c];
-        alqi_heap_policy_add(&d->sweep.lists[kind][c], pool);
-    } else
-        push(&d->sweep.lists[kind][c].full, pool);
+    pool->has_born = false;
+    if (n_dead > 0 && n_dead == n_blocks && kind == 0) {
+        if (ALQI_CHECKS >= 2)
+            alqi_heap_pool_poison_all(pool, c);
+        alqi_heap_area_give_unread(&d->heap->area, pool);
+        return;
+    }
+    if (n_dead > 0)
+        alqi_heap_pool_sweep(pool, c, d->heap->cycle.colours.garbage);
+    list_swept(d, pool, c, kind);
 }
 
 /* The next unswept pool, from where the sweeper stands on; NULL: none is left.
@@ -224,11 +273,13 @@ find_pool(struct alqi_domain *d, unsigned c, unsigned kind)
     }
     alqi_heap_policy_order(d->heap, lists);
     pool = pop(&lists->avail);
-    if (pool != NULL)
-        return pool;
-    pool = alqi_heap_area_take(&d->heap->area, c, kind);
-    if (pool != NULL)
+    if (pool == NULL) {
+        pool = alqi_heap_area_take(&d->heap->area, c, kind);
+        if (pool == NULL)
+            return NULL;
         alqi_heap_pool_fresh(pool, c);
+    }
+    pool->has_born = d->heap->cycle.phase == ALQI_HEAP_MARK; /* .inv.counted */
     return pool;
 }
 
@@ -244,8 +295,10 @@ alqi_heap_sweep_refill(struct alqi_domain *d, unsigned size_class, bool no_scan)
     ALQI_ASSERT(lab->next == lab->end); /* .inv.lab */
     while (lab->pool == NULL ||
            !alqi_heap_pool_range_take(lab->pool, size_class, &range)) {
-        if (lab->pool != NULL)
+        if (lab->pool != NULL) {
+            lab->pool->n_free = 0;
             push(&d->sweep.lists[no_scan][size_class].full, lab->pool);
+        }
         lab->pool = find_pool(d, size_class, no_scan);
         if (lab->pool == NULL)
             return false;

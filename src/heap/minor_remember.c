@@ -13,7 +13,6 @@
 #include "heap/alloc_limit.h"
 #include "heap/minor_remember.h"
 #include "heap/log.h"
-#include "heap/minor_escape.h"
 
 enum { SIZE_FIRST = ALQI_HEAP_IS_HARD ? 1 : 1024 };
 
@@ -42,33 +41,23 @@ alqi_heap_remember_lose(struct alqi_domain *d, struct alqi_heap_remembered *r)
     __atomic_store_n(&d->heap->young.is_remember_lost, true, __ATOMIC_RELAXED);
 }
 
-/* Adds the field to the set, or loses the set.  A lost set is not grown again:
- * what it has lost stays lost until it is emptied. */
-void
-alqi_heap_remember_in(struct alqi_domain *d, struct alqi_heap_remembered *r,
-                      alqi_heap_word *field)
+/* A lost set is not grown again: what it has lost stays lost until it is
+ * emptied. */
+ALQI_COLD void
+alqi_heap_remember_slow(struct alqi_domain *d, struct alqi_heap_remembered *r,
+                        alqi_heap_word *field)
 {
-    if (ALQI_UNLIKELY(r->n == r->size) && (r->lost || !grow(d, r)))
+    if (r->lost || !grow(d, r))
         alqi_heap_remember_lose(d, r);
     else
         r->fields[r->n++] = field;
 }
 
-/* Adds the field to the domain's set; the caller stores the young value
- * next. */
-void
-alqi_heap_remember(struct alqi_domain *d, alqi_heap_word *field)
+/* The set has as many words as the minor heap: collecting is cheaper. */
+ALQI_COLD void
+alqi_heap_remember_enough(struct alqi_domain *d)
 {
-    struct alqi_heap_remembered *r = &d->remembered;
-
-    /* .inv.remember: the field is of the major heap. */
-    ALQI_DEBUG((uintptr_t)field - d->pub.young_base >= d->pub.young_bytes);
-    alqi_heap_escape(d->heap);
-    alqi_heap_remember_in(d, r, field);
-    /* The set has as many words as the minor heap: collecting is cheaper. */
-    if (ALQI_UNLIKELY(r->n >= r->enough)) {
-        alqi_heap_alloc_limit_request(d, &d->requests.want_minor);
-    }
+    alqi_heap_alloc_limit_request(d, &d->requests.want_minor);
 }
 
 /* Empties the set; its memory stays. */

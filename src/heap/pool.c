@@ -114,6 +114,21 @@ is_live(const alqi_heap_word *slot, uintptr_t garbage)
     return header != 0 && alqi_heap_colour(header) != garbage;
 }
 
+/* Counts the garbage by reading all slots, for builds that check. */
+unsigned
+alqi_heap_pool_count_dead(struct alqi_heap_pool *pool, unsigned size_class,
+                          uintptr_t garbage)
+{
+    const alqi_heap_word *slot = alqi_heap_pool_slots(pool);
+    unsigned i, n = 0;
+
+    for (i = 0; i < alqi_heap_class_slots(size_class); i++) {
+        n += *slot != 0 && !is_live(slot, garbage);
+        slot += alqi_heap_class_words[size_class];
+    }
+    return n;
+}
+
 /* Frees slots from `slot` on until one lives or the pool ends; returns how
  * many.  A custom block is finalised before its header goes. */
 static inline uintptr_t

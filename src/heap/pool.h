@@ -19,6 +19,10 @@ void alqi_heap_pool_range_return(struct alqi_heap_pool *pool,
 /* Slots in its ranges. */
 unsigned alqi_heap_pool_count_free(const struct alqi_heap_pool *pool);
 
+/* Blocks of colour `garbage`. */
+unsigned alqi_heap_pool_count_dead(struct alqi_heap_pool *pool,
+                                   unsigned size_class, uintptr_t garbage);
+
 /* Frees the blocks of colour `garbage`, finds the ranges anew.  Afterwards
  * n_free is right; returns it. */
 unsigned alqi_heap_pool_sweep(struct alqi_heap_pool *pool, unsigned size_class,

@@ -113,9 +113,9 @@ is_cleared(const struct alqi_heap_pool *pool, unsigned size_class)
     return true;
 }
 
-/* Reserves the address space and maps the tables, a byte and an index for each
- * pool; false: nothing stays mapped.  Pages of the tables that are never
- * touched cost nothing. */
+/* Reserves the address space and maps the tables, a byte, an index and a count
+ * for each pool; false: nothing stays mapped.  Pages of the tables that are
+ * never touched cost nothing. */
 bool
 alqi_heap_area_open(struct alqi_heap_area *area)
 {
@@ -128,8 +128,13 @@ alqi_heap_area_open(struct alqi_heap_area *area)
     area->returned = alqi_plat_pages_map(n_pools(area) * sizeof(uint32_t));
     if (area->returned == NULL)
         goto fail_returned;
+    area->n_marked = alqi_plat_pages_map(n_pools(area) * sizeof(uint16_t));
+    if (area->n_marked == NULL)
+        goto fail_marked;
     return true;
 
+fail_marked:
+    alqi_plat_pages_unmap(area->returned, n_pools(area) * sizeof(uint32_t));
 fail_returned:
     alqi_plat_pages_unmap(area->kinds, n_pools(area));
 fail_kinds:
@@ -141,6 +146,7 @@ fail_kinds:
 void
 alqi_heap_area_close(struct alqi_heap_area *area)
 {
+    alqi_plat_pages_unmap(area->n_marked, n_pools(area) * sizeof(uint16_t));
     alqi_plat_pages_unmap(area->returned, n_pools(area) * sizeof(uint32_t));
     alqi_plat_pages_unmap(area->kinds, n_pools(area));
     alqi_plat_space_release((void *)area->young_base,
@@ -339,20 +345,17 @@ alqi_heap_area_take(struct alqi_heap_area *area, unsigned size_class,
         (uint8_t)((size_class + 1) | (no_scan ? ALQI_HEAP_KIND_NO_SCAN : 0)));
     pool->next = NULL;
     pool->held_in = 0;
+    pool->has_born = false;
     return pool;
 }
 
-/* Makes the empty pool free.  `cleared` keeps its class: if the same class
- * takes the pool next, no slot has to be cleared. */
-void
-alqi_heap_area_give(struct alqi_heap_area *area, struct alqi_heap_pool *pool)
+/* Makes the pool free.  cleared: as in struct alqi_heap_pool. */
+static void
+give(struct alqi_heap_area *area, struct alqi_heap_pool *pool, uint32_t cleared)
 {
     ALQI_ASSERT(alqi_heap_area_kind(area, (uintptr_t)pool) !=
                 0); /* .inv.kind */
-    pool->cleared = alqi_heap_area_class(area, (uintptr_t)pool) + 1;
-    if (ALQI_CHECKS >= 2)
-        ALQI_ASSERT(
-            is_cleared(pool, (unsigned)pool->cleared - 1)); /* .inv.free */
+    pool->cleared = cleared;
     kind_set(area, pool, 0);
     alqi_plat_lock(&area->lock);
     pool->next = area->free;
@@ -362,6 +365,27 @@ alqi_heap_area_give(struct alqi_heap_area *area, struct alqi_heap_pool *pool)
                      __ATOMIC_RELAXED);
     counts_check_locked(area);
     alqi_plat_unlock(&area->lock);
+}
+
+/* Its class is noted: if the same class takes the pool next, no slot has to be
+ * cleared. */
+void
+alqi_heap_area_give(struct alqi_heap_area *area, struct alqi_heap_pool *pool)
+{
+    unsigned c = alqi_heap_area_class(area, (uintptr_t)pool);
+
+    if (ALQI_CHECKS >= 2)
+        ALQI_ASSERT(is_cleared(pool, c)); /* .inv.free */
+    give(area, pool, c + 1);
+}
+
+/* Who takes the pool next clears its slots, and has their lines in the cache
+ * when it fills them. */
+void
+alqi_heap_area_give_unread(struct alqi_heap_area *area,
+                           struct alqi_heap_pool *pool)
+{
+    give(area, pool, 0);
 }
 
 /* ---- many at once ------------------------------------------------------- */

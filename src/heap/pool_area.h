@@ -33,6 +33,10 @@ struct alqi_heap_pool *alqi_heap_area_take(struct alqi_heap_area *area,
 void alqi_heap_area_give(struct alqi_heap_area *area,
                          struct alqi_heap_pool *pool);
 
+/* The same for a pool whose blocks are all dead: they are not looked at. */
+void alqi_heap_area_give_unread(struct alqi_heap_area *area,
+                                struct alqi_heap_pool *pool);
+
 /* Gives the memory of at most n surplus pools back to the system; how many.
  * Each stays a free pool, and gets new memory when it is taken. */
 size_t alqi_heap_area_return(struct alqi_heap_area *area, size_t n);
@@ -88,6 +92,34 @@ alqi_heap_area_kind(const struct alqi_heap_area *area, uintptr_t address)
 {
     return __atomic_load_n(&area->kinds[alqi_heap_area_index(area, address)],
                            __ATOMIC_RELAXED);
+}
+
+/* Counts a block that has just been marked, `offset` bytes behind major_base.
+ * Of the heap's only domain (.inv.counted), so no other thread counts. */
+static inline void
+alqi_heap_area_count(uint16_t *n_marked, uintptr_t offset)
+{
+    n_marked[offset >> ALQI_HEAP_POOL_SHIFT]++;
+}
+
+/* The same by its address; a large one lies in no pool. */
+static inline void
+alqi_heap_area_marked_add(struct alqi_heap_area *area, uintptr_t block)
+{
+    if (alqi_heap_area_has(area, block))
+        alqi_heap_area_count(area->n_marked, block - area->major_base);
+}
+
+/* What was counted of the pool; the next marking counts from 0 on. */
+static inline unsigned
+alqi_heap_area_marked_take(struct alqi_heap_area *area,
+                           const struct alqi_heap_pool *pool)
+{
+    uint16_t *at = &area->n_marked[alqi_heap_area_index(area, (uintptr_t)pool)];
+    unsigned n = *at;
+
+    *at = 0;
+    return n;
 }
 
 /* Whether pool i is to be read again: if so, the caller has taken that on. */

@@ -9,6 +9,9 @@
  *             of addresses, each of one slot at least, within the pool.
  * .inv.kind   kinds[i] is 0 while pool i is free or untouched, else it says the
  *             class and kind of the list that has the pool.
+ * .inv.counted  Where a heap has had one domain alone, a pool without has_born
+ *             has, when its marking is over, as many dead blocks as it has
+ *             slots, less n_free, less n_marked.
  * .inv.pools  n_returned <= n_free <= n_frontier <= n_committed <= pools of the
  *             reservation. */
 #ifndef ALQI_HEAP_POOL_STATE_H
@@ -21,9 +24,12 @@
 struct alqi_heap_pool {
     struct alqi_heap_pool *next; /* in its one list; NULL: the last */
     uint32_t first_range;        /* words from the pool's start; 0: none */
-    uint32_t n_free;             /* slots; as the last sweep counted them */
-    uintptr_t cleared;           /* while free: class + 1 for which each slot
+    uint32_t n_free;             /* slots; as the last sweep counted them, or
+                                  * 0 once all were taken */
+    uint32_t cleared;            /* while free: class + 1 for which each slot
                                   * has header 0; 0: none */
+    bool has_born;               /* blocks may have been born in it while
+                                  * marking: .inv.counted */
     uint64_t held_in;            /* number of the compaction in which no block
                                   * of it moves; 0: none */
 };
@@ -47,6 +53,8 @@ struct alqi_heap_area {
     uintptr_t major_base; /* address of pool 0 */
     uintptr_t major_bytes;
     uint8_t *kinds; /* a byte a pool, read without the lock: .pair.overflow */
+    uint16_t *n_marked; /* blocks of each pool that this marking has marked,
+                         * where there is one domain: .inv.counted */
     size_t n_frontier;  /* pools that were ever in use; behind: untouched */
     size_t n_committed; /* pools that may be accessed */
     struct alqi_heap_pool *free; /* list: below the frontier, with memory */

@@ -218,6 +218,14 @@ alqi_heap_program_returned(void)
         alqi_heap_lost_returned(self);
 }
 
+/* Whether the heap has had one domain alone, up to now: no other has marked,
+ * swept or allocated. */
+static inline bool
+alqi_heap_has_one_domain(const struct alqi_heap *heap)
+{
+    return __atomic_load_n(&heap->n_slots, __ATOMIC_RELAXED) == 1;
+}
+
 /* A block that the collector may find dead: its memory is given back. */
 static inline void
 alqi_heap_finalise(alq_value block, uintptr_t header)

@@ -20,6 +20,7 @@
  * Keeps .inv.phase: When passes end, data of ephemerons with marked keys are
  *   marked. */
 #include "heap/hosted.h"
+#include "heap/pool_area.h"
 #include "heap/weak_ephe.h"
 #include "heap/weak_ephe_wait.h"
 #include "heap/major_mark.h"
@@ -132,6 +133,8 @@ mark_data(struct alqi_domain *d, const struct sight *s, alq_value data)
         return;
     }
     alqi_heap_mark_block(data, header, s->marked);
+    if (alqi_heap_has_one_domain(d->heap))
+        alqi_heap_area_marked_add(&d->heap->area, data); /* .inv.counted */
     if (alqi_heap_is_scannable(header))
         m->stack[m->n++] = (struct alqi_heap_range){
             data + alqi_heap_raw_fields((const alqi_heap_word *)data, header) *
