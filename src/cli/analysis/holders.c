@@ -109,14 +109,3 @@ alqi_cli_holders_free(struct alqi_cli_holders *h)
     free(h->runs);
     *h = (struct alqi_cli_holders){0};
 }
-
-void
-alqi_cli_row_holders_set(struct alqi_cli_row_holders *h, uint32_t row,
-                         uint32_t step)
-{
-    while (h->n <= row) {
-        h->steps = alqi_cli_grow(h->steps, h->n, sizeof *h->steps);
-        h->steps[h->n++] = ALQI_CLI_NO_STEP;
-    }
-    h->steps[row] = step;
-}

@@ -152,7 +152,7 @@ way_draw(const struct alqi_cli_report *r, uint32_t step, int *left)
 
 /* "92 % insert, 8 % lookup, 3 more": sites of what one step holds. */
 static void
-sites_draw(const struct alqi_cli_report *r, const struct alqi_cli_holding *sum,
+sites_draw(const struct alqi_cli_report *r, const struct alqi_view_holding *sum,
            int used)
 {
     const struct alqi_cli_term *term = &r->term;
@@ -162,7 +162,7 @@ sites_draw(const struct alqi_cli_report *r, const struct alqi_cli_holding *sum,
 
     fprintf(term->out, "%*s", used, "");
     for (i = 0; i < sum->n && i < PARTS; i++) {
-        const struct alqi_cli_holding *part = &sum[1 + i];
+        const struct alqi_view_holding *part = &sum[1 + i];
 
         alqi_cli_draw_text(
             term, ALQI_CLI_DIM, &left, "%s%s ", i > 0 ? ", " : "",
@@ -181,10 +181,11 @@ static void
 holders_draw(const struct alqi_cli_report *r, enum alqi_view_reach reach)
 {
     const struct alqi_cli_term *term = &r->term;
-    const struct alqi_cli_holding *sum = NULL;
+    const struct alqi_view_holding *sum = NULL;
     uint64_t n = 0;
 
-    while ((sum = alqi_cli_holdings_next(&r->leaks.holdings, sum)) != NULL) {
+    while ((sum = alqi_view_holdings_next(&r->leaks.holdings, sum)) != NULL) {
+        struct alqi_cli_sum figures;
         int used;
 
         if (sum->reach != reach || sum->step == ALQI_CLI_NO_STEP ||
@@ -196,7 +197,8 @@ holders_draw(const struct alqi_cli_report *r, enum alqi_view_reach reach)
                     alqi_cli_style(term, ALQI_CLI_PLAIN));
             reach_head(r, "what holds them, and their sites");
         }
-        used = reach_figures(r, &sum->sum);
+        figures = alqi_cli_leaks_sum(&sum->sum);
+        used = reach_figures(r, &figures);
         way_draw(r, sum->step, &(int){term->width - used});
         fputc('\n', term->out);
         sites_draw(r, sum, used + 2);
@@ -320,7 +322,7 @@ static void
 group_draw(const struct alqi_cli_report *r, const struct alqi_view_group *g)
 {
     const struct alqi_cli_term *term = &r->term;
-    struct alqi_cli_sum sum = alqi_cli_leaks_sum(g);
+    struct alqi_cli_sum sum = alqi_cli_leaks_sum(&g->sum);
     double all = r->analysis.totals[ALQI_CLI_LIVE].bytes;
     int used = BYTES + SHARE + STACKS;
 
