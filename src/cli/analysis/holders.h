@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "cli/read/names.h"
 #include "view/index.h"
+#include "wire/reach.h"
 
 /* No step, for steps and blocks. */
 #define ALQI_CLI_NO_STEP ALQI_VIEW_NO_STEP
@@ -44,6 +45,10 @@ struct alqi_cli_holders {
  * names. */
 bool alqi_cli_holders_take(struct alqi_cli_holders *holders,
                            struct alqi_cli_names *names, const char *line);
+/* The same of a step that is known. */
+bool alqi_cli_holders_step(struct alqi_cli_holders *holders,
+                           struct alqi_cli_names *names,
+                           const struct alqi_side_holder *step);
 /* The step with the trace's id holds these blocks. False: there is none, or
  * there are 2^32 runs. */
 bool alqi_cli_holders_add(struct alqi_cli_holders *holders, uint64_t id,

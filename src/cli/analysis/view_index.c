@@ -773,8 +773,8 @@ alqi_cli_view_index_write(struct alqi_cli_input *input, const char *name,
     struct alqi_cli_analysis *a = alqi_cli_realloc(NULL, 1, sizeof *a);
     struct alqi_cli_watch watch;
     struct alqi_cli_view_indexer *x = alqi_cli_view_indexer_new(a, out, &watch);
-    struct alqi_cli_analysis_options options = {.watch = &watch,
-                                                .suppress = suppress};
+    struct alqi_cli_analysis_options options = {
+        .watch = &watch, .suppress = suppress, .is_held_wanted = true};
     struct alqi_cli_view_label label = {.name = name, .key = key};
     const char *error;
 
