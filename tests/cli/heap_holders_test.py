@@ -2,6 +2,7 @@
 and the snapshot that a trace has beside it."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import unittest
@@ -116,6 +117,16 @@ class Record(Case):
         self.assertRegex(text, r"by what led to it when the trace ended\n")
         self.assertRegex(text, r"lost +no root leads to them: garbage\n")
         self.assertRegex(text, r"held +roots lead to them\n")
+
+    def test_of_a_long_way_both_ends_are_shown(self):
+        self.record("exit")
+        text = self.ok("report", "--leaks", "--top=0", self.path("out.heap.ctf"))
+        rows = [line for line in text.splitlines() if f" {DEEP}" in line]
+        self.assertEqual(len(set(rows)), len(rows))
+        for i in range(31):
+            self.assertEqual(sum(row.endswith(f" → kind {i}") for row in rows), 1, i)
+        self.assertEqual(sum(row.endswith(" → further blocks ×8") for row in rows), 1)
+        self.assertRegex(text, rf"{re.escape(DEEP)} → … →( kind \d+ →)+ kind 30\n")
 
     def test_without_leaks_nobody_looks(self):
         subprocess.run([common.BIN, "record", "--exact", "-o", "out.ctf", PROGRAM,

@@ -188,6 +188,13 @@ test("a heap has no words of malloc", async () => {
     await page.getByText("roots lead to them").first().waitFor();
     for (const word of [/exit handlers/, /variables, stacks/, /malloc/])
         assert.equal(await page.getByText(word).count(), 0, word);
+    await page.goto(`${s.url}#view=samples&heap=malloc`);
+    await settled(page);
+    await page.getByText("heap: external").waitFor();
+    await page.getByRole("cell", { name: "external" }).first().waitFor();
+    await page.keyboard.press("e");
+    await page.getByLabel("external", { exact: true }).waitFor();
+    assert.equal(await page.getByText(/malloc/).count(), 0);
     await done();
     await s.stop();
 });

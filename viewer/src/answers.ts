@@ -68,6 +68,10 @@ export interface TraceInfo {
 /* A trace of malloc counts bytes; others count words of a heap that has parts. */
 export const hasHeaps = (t: TraceInfo) => t.word_bits !== 8;
 
+/* Beside a heap, what is outside of it, as `aliquot info` says it. */
+export const heapName = (source: string) =>
+    source === "malloc" ? "external" : source;
+
 export interface Info {
     traces: TraceInfo[];
     version: string;

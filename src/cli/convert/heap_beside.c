@@ -3,9 +3,9 @@
  * The file lies in the trace's directory, by the name that the trace has for
  * it; that of a trace which was renamed with it by the trace's own.
  *
- * .inv.of_trace   A file is the trace's if both tell the same process and the same
- *             microsecond: of another trace it would tell of blocks that have
- *             the same numbers, and are others. */
+ * .inv.of_trace   A file is the trace's if both tell the same process and the
+ * same microsecond: of another trace it would tell of blocks that have the same
+ * numbers, and are others. */
 #include "cli/convert/heap_beside.h"
 
 #include <errno.h>
