@@ -74,12 +74,13 @@ alq_trace_start(struct alq_domain *d, const char *path, double rate);
  * With holders a snapshot of the heap is written when the trace ends, as
  * alq_heap_snapshot does, into a file beside it: its name, and ".heap" behind
  * that.  There each block of the trace that lives has its number, so a reader
- * knows what leads to it from a root; the trace names the file. aliquot-heap(1)
- * reads it, and aliquot-record(1) with --leaks puts what it tells into the
- * trace.  Callbacks that are due run first.  The snapshot is taken
- *   in alq_trace_stop, by the domain that the calling thread runs;
- *   in alq_domain_drop of the last domain, before it ends, without a copy of
- *   the process: what is no root any more holds nothing, so a program that
+ * knows what leads to it from a root; the trace names the file, and the moment
+ * that both tell.  aliquot-report(1) with --leaks, and the viewer, read it with
+ * the trace; aliquot-heap(1) reads it alone, and aliquot-record(1) with --leaks
+ * puts what it tells into the trace.  Callbacks that are due run first.  The
+ * snapshot is taken in alq_trace_stop, by the domain that the calling thread
+ * runs; in alq_domain_drop of the last domain, before it ends, without a copy
+ * of the process: what is no root any more holds nothing, so a program that
  *   removes its roots first calls alq_trace_stop before it does;
  *   in exit, by the domain that the calling thread runs, before all handlers of
  *   atexit that were there when the first trace with holders began.

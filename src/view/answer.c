@@ -23,10 +23,11 @@ static const struct {
     {"function", alqi_view_function}, {"functions", alqi_view_functions},
     {"graph", alqi_view_graph},       {"groups", alqi_view_grouped},
     {"growth", alqi_view_growing},    {"heat", alqi_view_heat},
-    {"hot", alqi_view_hot},           {"info", alqi_view_info},
-    {"reach", alqi_view_reached},     {"samples", alqi_view_samples},
-    {"sites", alqi_view_sites},       {"source", alqi_view_source},
-    {"timeline", alqi_view_timeline}, {"tree", alqi_view_tree},
+    {"held", alqi_view_held},         {"hot", alqi_view_hot},
+    {"info", alqi_view_info},         {"reach", alqi_view_reached},
+    {"samples", alqi_view_samples},   {"sites", alqi_view_sites},
+    {"source", alqi_view_source},     {"timeline", alqi_view_timeline},
+    {"tree", alqi_view_tree},
 };
 
 /* Replaces what was written by an error. */

@@ -45,6 +45,7 @@ alqi_view_answer_fn alqi_view_graph;
 alqi_view_answer_fn alqi_view_grouped;
 alqi_view_answer_fn alqi_view_growing;
 alqi_view_answer_fn alqi_view_heat;
+alqi_view_answer_fn alqi_view_held;
 alqi_view_answer_fn alqi_view_hot;
 alqi_view_answer_fn alqi_view_info;
 alqi_view_answer_fn alqi_view_reached;

@@ -1,9 +1,9 @@
 /* build.c -- writes an index from front to back
  *
  * [build.h] Columns that a birth fills are written a block of rows at a time.
- * Columns that are known at a row's end (life, flags, promotion) are kept
- * until the last birth and follow then. Tables and the event stream are kept
- * in memory and come last, the foot at the very end.
+ * Columns that are known at a row's end (life, flags, promotion, holder) are
+ * kept until the last birth and follow then. Tables and the event stream are
+ * kept in memory and come last, the foot at the very end.
  *
  * Which rows were live at the peak is found at the end: each colour keeps how
  * long the event stream was when its peak was last moved, and goes through the
@@ -25,6 +25,8 @@ struct ends {
     uint64_t lives[ALQI_VIEW_BLOCK_ROWS];
     /* time from birth + 1; 0: never; NULL: no row of the block was */
     uint64_t *promoted;
+    /* its step + 1; 0: none; NULL: no row of the block has one */
+    uint64_t *holders;
     /* enum alqi_view_flag; until finish PEAK holds the row's colours */
     uint16_t flags[ALQI_VIEW_BLOCK_ROWS];
 };
@@ -73,6 +75,7 @@ static const size_t each_bytes[ALQI_VIEW_N_SECTIONS] = {
     [ALQI_VIEW_S_RESIDENT] = sizeof(struct alqi_view_resident),
     [ALQI_VIEW_S_MARKS] = sizeof(struct alqi_view_mark),
     [ALQI_VIEW_S_NOTES] = sizeof(uint32_t),
+    [ALQI_VIEW_S_STEPS] = sizeof(struct alqi_view_holder_step),
     [ALQI_VIEW_S_TEXT_AT] = sizeof(uint64_t),
     [ALQI_VIEW_S_TEXTS] = 1,
 };
@@ -114,17 +117,23 @@ ends_of(const struct alqi_view_build *b, uint32_t block)
     return ((struct ends **)b->ends.rows)[block];
 }
 
+static void
+ends_free(struct ends *e)
+{
+    if (e == NULL)
+        return;
+    free(e->promoted);
+    free(e->holders);
+    free(e);
+}
+
 void
 alqi_view_build_drop(struct alqi_view_build *b)
 {
     if (b == NULL)
         return;
     for (uint32_t i = 0; i < b->ends.n; i++) {
-        struct ends *e = ends_of(b, i);
-
-        if (e != NULL)
-            free(e->promoted);
-        free(e);
+        ends_free(ends_of(b, i));
     }
     for (int i = 0; i < ALQI_VIEW_N_SECTIONS; i++)
         free(b->sections[i].rows);
@@ -132,11 +141,23 @@ alqi_view_build_drop(struct alqi_view_build *b)
     free(b);
 }
 
+/* A copy of a column of a block, if there is one; false: no memory. */
+static bool
+column_copy(uint64_t **to, const uint64_t *from)
+{
+    size_t n_bytes = ALQI_VIEW_BLOCK_ROWS * sizeof *from;
+
+    *to = from != NULL ? malloc(n_bytes) : NULL;
+    if (*to != NULL)
+        memcpy(*to, from, n_bytes);
+    return (*to != NULL) == (from != NULL);
+}
+
 /* Adds a copy of a block's ends; false: no memory. */
 static bool
 ends_copy(struct alqi_view_build *b, const struct ends *from)
 {
-    size_t n_bytes = ALQI_VIEW_BLOCK_ROWS * sizeof *from->promoted;
+    bool ok;
     struct ends *e = malloc(sizeof *e);
 
     if (e == NULL || !alqi_view_table_add(&b->ends, &e)) {
@@ -144,12 +165,8 @@ ends_copy(struct alqi_view_build *b, const struct ends *from)
         return false;
     }
     *e = *from;
-    if (from->promoted == NULL)
-        return true;
-    e->promoted = malloc(n_bytes);
-    if (e->promoted != NULL)
-        memcpy(e->promoted, from->promoted, n_bytes);
-    return e->promoted != NULL;
+    ok = column_copy(&e->promoted, from->promoted);
+    return column_copy(&e->holders, from->holders) && ok;
 }
 
 /* Gives the copy tables of its own. */
@@ -302,6 +319,13 @@ alqi_view_build_note(struct alqi_view_build *b, uint32_t text)
     add(b, ALQI_VIEW_S_NOTES, &text);
 }
 
+uint32_t
+alqi_view_build_step(struct alqi_view_build *b,
+                     const struct alqi_view_holder_step *step)
+{
+    return add(b, ALQI_VIEW_S_STEPS, step);
+}
+
 /* ---- columns ------------------------------------------------------------- */
 
 /* Bytes that numbers up to range need. */
@@ -383,6 +407,8 @@ ends_put(struct alqi_view_build *b, uint32_t block)
     column_put(b, block, ALQI_VIEW_FLAGS, flags, n);
     column_put(b, block, ALQI_VIEW_PROMOTED,
                e->promoted != NULL ? e->promoted : zeros, n);
+    column_put(b, block, ALQI_VIEW_HOLDER,
+               e->holders != NULL ? e->holders : zeros, n);
 }
 
 /* ---- events -------------------------------------------------------------- */
@@ -485,6 +511,21 @@ alqi_view_build_free(struct alqi_view_build *b, uint32_t row, uint64_t life_us)
     event_put(b, ALQI_VIEW_E_FREE, b->n_rows - row);
 }
 
+/* Sets a row of a column that few blocks have. False: no memory. */
+static bool
+column_set(struct alqi_view_build *b, uint64_t **column, uint32_t row,
+           uint64_t value)
+{
+    if (*column == NULL)
+        *column = calloc(ALQI_VIEW_BLOCK_ROWS, sizeof **column);
+    if (*column == NULL) {
+        fail(b, no_memory);
+        return false;
+    }
+    (*column)[row % ALQI_VIEW_BLOCK_ROWS] = value;
+    return true;
+}
+
 /* A time of 0 would mean "never", so 1 is added. */
 void
 alqi_view_build_promote(struct alqi_view_build *b, uint32_t row,
@@ -492,15 +533,8 @@ alqi_view_build_promote(struct alqi_view_build *b, uint32_t row,
 {
     struct ends *e = row_at(b, row);
 
-    if (e == NULL)
+    if (e == NULL || !column_set(b, &e->promoted, row, after_us + 1))
         return;
-    if (e->promoted == NULL)
-        e->promoted = calloc(ALQI_VIEW_BLOCK_ROWS, sizeof *e->promoted);
-    if (e->promoted == NULL) {
-        fail(b, no_memory);
-        return;
-    }
-    e->promoted[row % ALQI_VIEW_BLOCK_ROWS] = after_us + 1;
     births_end(b);
     event_put(b, ALQI_VIEW_E_PROMOTE, b->n_rows - row);
 }
@@ -523,6 +557,15 @@ alqi_view_build_left(struct alqi_view_build *b, uint32_t row, uint64_t life_us,
         (uint16_t)(ALQI_VIEW_LEFT | (stays ? ALQI_VIEW_STAYS : 0) |
                    (is_old ? ALQI_VIEW_OLD : 0) |
                    (int)reach << ALQI_VIEW_REACH_SHIFT);
+}
+
+void
+alqi_view_build_held(struct alqi_view_build *b, uint32_t row, uint32_t step)
+{
+    struct ends *e = row_at(b, row);
+
+    if (e != NULL)
+        (void)column_set(b, &e->holders, row, (uint64_t)step + 1);
 }
 
 void

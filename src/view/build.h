@@ -47,6 +47,9 @@ void alqi_view_build_resident(struct alqi_view_build *build, uint64_t us,
 void alqi_view_build_mark(struct alqi_view_build *build, uint64_t us,
                           uint32_t text);
 void alqi_view_build_note(struct alqi_view_build *build, uint32_t text);
+/* Behind the step that it names. */
+uint32_t alqi_view_build_step(struct alqi_view_build *build,
+                              const struct alqi_view_holder_step *step);
 
 /* ---- events, in order ---------------------------------------------------- */
 
@@ -80,6 +83,9 @@ void alqi_view_build_promote(struct alqi_view_build *build, uint32_t row,
 void alqi_view_build_left(struct alqi_view_build *build, uint32_t row,
                           uint64_t life_us, bool stays, unsigned at_peak,
                           enum alqi_view_reach reach, bool is_old);
+/* That step, by its number, holds the row. */
+void alqi_view_build_held(struct alqi_view_build *build, uint32_t row,
+                          uint32_t step);
 /* The row is the generation-th sampled block, from 1, of a chain of realloc,
  * whose life it has. */
 void alqi_view_build_chain(struct alqi_view_build *build, uint32_t row,

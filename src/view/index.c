@@ -103,6 +103,7 @@ sections_find(struct alqi_view_index *x)
         section(x, ALQI_VIEW_S_RESIDENT, sizeof *x->resident, &x->n_resident);
     x->marks = section(x, ALQI_VIEW_S_MARKS, sizeof *x->marks, &x->n_marks);
     x->notes = section(x, ALQI_VIEW_S_NOTES, sizeof *x->notes, &x->n_notes);
+    x->steps = section(x, ALQI_VIEW_S_STEPS, sizeof *x->steps, &x->n_steps);
     x->text_at =
         section(x, ALQI_VIEW_S_TEXT_AT, sizeof *x->text_at, &x->n_texts);
     return x->meta != NULL && n_meta == 1 && x->slices != NULL &&
@@ -111,7 +112,7 @@ sections_find(struct alqi_view_index *x)
            x->stacks != NULL && x->nodes != NULL && x->n_nodes > 0 &&
            x->functions != NULL && x->n_functions > 0 && x->threads != NULL &&
            x->resident != NULL && x->marks != NULL && x->notes != NULL &&
-           x->text_at != NULL && x->n_texts > 1 &&
+           x->steps != NULL && x->text_at != NULL && x->n_texts > 1 &&
            (x->n_rows == 0 ||
             (x->n_classes > 0 && x->n_origins > 0 && x->n_stacks > 0));
 }
@@ -159,7 +160,7 @@ slices_check(struct alqi_view_index *x)
 }
 
 /* Checks the numbers inside the tables (.inv.parent, probabilities, processes,
- * order of chains). */
+ * order of chains and of steps). */
 static bool
 tables_check(const struct alqi_view_index *x)
 {
@@ -178,6 +179,9 @@ tables_check(const struct alqi_view_index *x)
             return false;
     for (uint32_t i = 1; i < x->n_chains; i++)
         if (x->chains[i - 1].row >= x->chains[i].row)
+            return false;
+    for (uint32_t i = 0; i < x->n_steps; i++)
+        if (x->steps[i].in != ALQI_VIEW_NO_STEP && x->steps[i].in >= i)
             return false;
     return x->nodes[0].parent == 0 && x->nodes[0].function < x->n_functions;
 }

@@ -22,7 +22,7 @@
 #include "view/peak.h"
 
 enum {
-    ALQI_VIEW_VERSION = 7,
+    ALQI_VIEW_VERSION = 8,
     ALQI_VIEW_BLOCK_ROWS = 1024,
     ALQI_VIEW_KEY_BYTES = 40,
     ALQI_VIEW_ROWS_MAX = 0x7FFFFFFF,
@@ -30,7 +30,8 @@ enum {
 };
 
 /* What a row has.  LIFE is the block's own, up to the trace's end when it
- * stays; PROMOTED is 0, or 1 more than the time from its birth on. */
+ * stays; PROMOTED is 0, or 1 more than the time from its birth on; HOLDER is 0,
+ * or 1 more than the number of the step that holds it. */
 enum alqi_view_column {
     ALQI_VIEW_BORN,
     ALQI_VIEW_LIFE,
@@ -40,6 +41,7 @@ enum alqi_view_column {
     ALQI_VIEW_SAMPLES,
     ALQI_VIEW_FLAGS,
     ALQI_VIEW_PROMOTED,
+    ALQI_VIEW_HOLDER,
     ALQI_VIEW_N_COLUMNS
 };
 
@@ -186,6 +188,16 @@ struct alqi_view_slice {
     uint64_t at;
 };
 
+/* No step, for steps and rows. */
+#define ALQI_VIEW_NO_STEP UINT32_MAX
+
+/* A step of ways from roots to what was never freed (wire/reach.h). */
+struct alqi_view_holder_step {
+    uint32_t in;   /* the step before it, a smaller number; NO_STEP: a root */
+    uint32_t name; /* a text */
+    uint32_t most; /* of its blocks that follow each other */
+};
+
 /* The trace as a whole. Texts are numbers; times are since the trace's start
  * unless it is said. */
 struct alqi_view_meta {
@@ -234,6 +246,7 @@ enum alqi_view_section {
     ALQI_VIEW_S_RESIDENT,
     ALQI_VIEW_S_MARKS,
     ALQI_VIEW_S_NOTES, /* numbers of texts */
+    ALQI_VIEW_S_STEPS,
     ALQI_VIEW_S_TEXT_AT,
     ALQI_VIEW_S_TEXTS,
     ALQI_VIEW_N_SECTIONS
@@ -356,6 +369,9 @@ struct alqi_view_index {
     /* numbers of texts */
     const uint32_t *notes;
     uint32_t n_notes;
+    /* what holds rows; none: the trace does not tell */
+    const struct alqi_view_holder_step *steps;
+    uint32_t n_steps;
     /* [n_texts + 1]: where each text begins */
     const uint64_t *text_at;
     uint32_t n_texts;

@@ -35,6 +35,14 @@ alqi_view_search_takes(struct alqi_view_search *s,
 }
 
 bool
+alqi_view_search_takes_name(struct alqi_view_search *s, const char *name)
+{
+    return !s->is_on || ((s->word.of == ALQI_VIEW_OF_FUNCTION ||
+                          s->word.of == ALQI_VIEW_OF_ANY) &&
+                         alqi_view_matcher_takes(&s->matcher, name));
+}
+
+bool
 alqi_view_search_done(const struct alqi_view_search *s,
                       struct alqi_view_ask *ask)
 {

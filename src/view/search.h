@@ -26,6 +26,9 @@ void alqi_view_search_free(struct alqi_view_search *search);
 bool alqi_view_search_takes(struct alqi_view_search *search,
                             const struct alqi_view_index *index,
                             uint32_t function);
+/* The same of what is no function and has a name alone. */
+bool alqi_view_search_takes_name(struct alqi_view_search *search,
+                                 const char *name);
 /* False after a refusal: there was no memory to look at all of them. */
 bool alqi_view_search_done(const struct alqi_view_search *search,
                            struct alqi_view_ask *ask);

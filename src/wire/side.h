@@ -33,7 +33,8 @@
  *   mark     name=           (a phase begins at the record's time: marks.md)
  *   reach    at=  |  class= holder= from= ids=  (what leads to blocks: reach.h)
  *   holder   id= in= most= name=     (a step of ways to blocks: wire/reach.h)
- *   snapshot file=     (of the heap, beside the trace: who holds its blocks)
+ *   snapshot file= us= (of the heap, beside the trace: who holds its blocks;
+ *            the time since 1970 that the file itself tells)
  *   process  index= pid= parent= start_us= host= program=    (of a trace made
  *            of several; its thread, cmdline and end lines have process=index)
  *   gone     process=                      (it ended: what it held went too)

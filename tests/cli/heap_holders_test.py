@@ -2,8 +2,11 @@
 and the snapshot that a trace has beside it."""
 import json
 import os
+import re
+import shutil
 import subprocess
 import unittest
+import urllib.request
 
 import common
 
@@ -25,25 +28,9 @@ class Case(common.Case):
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stderr.decode()
 
-    def traced(self, end):
+    def traced(self, end, **env):
         return self.program(end, {"MEMTRACE": "t.ctf", "MEMTRACE_RATE": "1",
-                                  "MEMTRACE_HOLDERS": "1"})
-
-
-@unittest.skipIf(IS_SANITIZED, "the preload does not go with sanitizers")
-class Record(Case):
-    def record(self, end, *args):
-        """The heap's trace as the report's JSON has it."""
-        result = subprocess.run(
-            [common.BIN, "record", "--leaks", "--exact", *args, "-o", "out.ctf",
-             PROGRAM, end], cwd=self.dir, env=common.ENV, capture_output=True,
-            timeout=common.PATIENCE_S)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.said = result.stderr.decode()
-        self.assertEqual(sorted(os.listdir(self.dir)), ["out.ctf", "out.heap.ctf"])
-        self.assertRegex(self.ok("check", self.path("out.heap.ctf")), "no findings")
-        return json.loads(self.ok("report", "--json", "--leaks", "--top=0",
-                                  self.path("out.heap.ctf")))
+                                  "MEMTRACE_HOLDERS": "1", **env})
 
     def ways(self, report):
         """Blocks by what holds them."""
@@ -86,6 +73,22 @@ class Record(Case):
         self.assertEqual(report["possible_objects"], 0)
         return report["lost_objects"]
 
+
+@unittest.skipIf(IS_SANITIZED, "the preload does not go with sanitizers")
+class Record(Case):
+    def record(self, end, *args):
+        """The heap's trace as the report's JSON has it."""
+        result = subprocess.run(
+            [common.BIN, "record", "--leaks", "--exact", *args, "-o", "out.ctf",
+             PROGRAM, end], cwd=self.dir, env=common.ENV, capture_output=True,
+            timeout=common.PATIENCE_S)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.said = result.stderr.decode()
+        self.assertEqual(sorted(os.listdir(self.dir)), ["out.ctf", "out.heap.ctf"])
+        self.assertRegex(self.ok("check", self.path("out.heap.ctf")), "no findings")
+        return json.loads(self.ok("report", "--json", "--leaks", "--top=0",
+                                  self.path("out.heap.ctf")))
+
     def test_at_exit(self):
         report = self.record("exit")
         self.variables_hold(report)
@@ -115,6 +118,16 @@ class Record(Case):
         self.assertRegex(text, r"lost +no root leads to them: garbage\n")
         self.assertRegex(text, r"held +roots lead to them\n")
 
+    def test_of_a_long_way_both_ends_are_shown(self):
+        self.record("exit")
+        text = self.ok("report", "--leaks", "--top=0", self.path("out.heap.ctf"))
+        rows = [line for line in text.splitlines() if f" {DEEP}" in line]
+        self.assertEqual(len(set(rows)), len(rows))
+        for i in range(31):
+            self.assertEqual(sum(row.endswith(f" → kind {i}") for row in rows), 1, i)
+        self.assertEqual(sum(row.endswith(" → further blocks ×8") for row in rows), 1)
+        self.assertRegex(text, rf"{re.escape(DEEP)} → … →( kind \d+ →)+ kind 30\n")
+
     def test_without_leaks_nobody_looks(self):
         subprocess.run([common.BIN, "record", "--exact", "-o", "out.ctf", PROGRAM,
                         "exit"], cwd=self.dir, env=common.ENV, check=True,
@@ -141,6 +154,119 @@ class Environment(Case):
             self.assertLessEqual({LIST, TABLE, DEEP}, roots)
             self.assertEqual(page["by_copy"], end != "drop" and not IS_SANITIZED)
             os.unlink(self.path("t.ctf.heap"))
+
+    def report(self, name, *args):
+        return json.loads(self.ok("report", "--json", "--leaks", "--top=0", *args,
+                                  self.path(name)))
+
+    def test_the_report_reads_the_snapshot(self):
+        for version in ("2", "3"):
+            for end, frames in (("exit", ["work", "other"]), ("stop", ["work", "other"]),
+                                ("drop", [])):
+                self.traced(end, MEMTRACE_FORMAT=version)
+                report = self.report("t.ctf")
+                self.variables_hold(report)
+                self.long_ways_are_cut(report)
+                self.frames_hold(report, *frames)
+                self.all_were_looked_at(report, len(frames))
+
+    def test_others_read_it_too(self):
+        self.traced("exit")
+        whole = self.report("t.ctf")
+        held = self.report("t.ctf", "--filter=reach=held")
+        self.assertEqual(held["live_objects"], whole["held_objects"])
+        self.assertEqual(self.ways(held), self.ways(whole))
+        plain = json.loads(self.ok("report", "--json", self.path("t.ctf")))
+        self.assertNotIn("held_objects", plain)  # it costs, and nobody asked
+        filtered = json.loads(self.ok("report", "--json", "--filter=reach=lost",
+                                      self.path("t.ctf")))
+        self.assertEqual(filtered["live_objects"], whole["lost_objects"])
+        page = self.ok("export", "-o", self.path("t.html"), self.path("t.ctf"))
+        self.assertEqual(page, "")
+        self.assertIn("table of entries", self.view("t.ctf"))
+
+    def view(self, name):
+        """The answer `held` of the viewer, which has the ways of the report."""
+        whole = self.report(name)
+        with subprocess.Popen([common.BIN, "view", "--no-open", self.path(name)],
+                              stdout=subprocess.PIPE, text=True,
+                              env=common.ENV) as server:
+            url = server.stdout.readline().strip() + "api/held?limit=1000"
+            with urllib.request.urlopen(url, timeout=common.PATIENCE_S) as reply:
+                text = reply.read().decode()
+            server.terminate()
+        ways = {tuple((s["name"], s["most"]) for s in reversed(row["way"])):
+                row["sum"]["blocks"] for row in json.loads(text)["rows"]}
+        self.assertEqual(ways, self.ways(whole) if "holders" in whole else {})
+        return text
+
+    def test_an_index_is_of_both_files(self):
+        self.traced("exit")
+        os.rename(self.path("t.ctf.heap"), self.path("away"))
+        self.view("t.ctf")
+        self.assertIn("t.ctf.aliquot-index", os.listdir(self.dir))
+        os.rename(self.path("away"), self.path("t.ctf.heap"))
+        self.assertIn("table of entries", self.view("t.ctf"))
+
+    def test_traces_that_are_merged(self):
+        for name in ("a", "b"):
+            self.traced("exit")
+            os.mkdir(self.path(name))
+            for file in ("t.ctf", "t.ctf.heap"):
+                os.rename(self.path(file), self.path(os.path.join(name, file)))
+        one = self.report("a/t.ctf")
+        directory = common.run("report", "--leaks", self.path("a"))
+        self.assertEqual(directory.stderr, "")
+        self.assertIn("by holder", directory.stdout)
+        merge = common.run("merge", "-o", self.path("m.ctf"), self.path("a/t.ctf"),
+                           self.path("b/t.ctf"))
+        self.assertEqual(merge.returncode, 0)
+        self.assertNotIn("not known", merge.stderr)
+        self.assertRegex(self.ok("check", self.path("m.ctf")), "no findings")
+        merged = self.report("m.ctf")
+        self.assertEqual({way: 2 * n for way, n in self.ways(one).items()},
+                         self.ways(merged))
+        self.assertEqual(merged["lost_objects"], one["lost_objects"] +
+                         self.report("b/t.ctf")["lost_objects"])
+
+    def refused(self, *words):
+        report = common.run("report", "--leaks", self.path("t.ctf"))
+        self.assertEqual(report.returncode, 0)
+        self.assertNotIn("by holder", report.stdout)
+        said = report.stdout + report.stderr
+        info = self.ok("info", self.path("t.ctf"))
+        for word in words:
+            self.assertRegex(said, "! who holds the blocks is not known: .*" + word)
+            self.assertRegex(info, "snapshot  .*" + word)
+
+    def test_files_that_are_not_its_snapshot(self):
+        self.traced("exit")
+        self.assertRegex(self.ok("info", self.path("t.ctf")), r"snapshot  .*t.ctf.heap\n")
+        os.rename(self.path("t.ctf"), self.path("first.ctf"))
+        os.rename(self.path("t.ctf.heap"), self.path("first.heap"))
+        self.traced("exit")
+        os.rename(self.path("t.ctf.heap"), self.path("second.heap"))
+        self.refused("t.ctf.heap, the snapshot that belongs to the trace: No such file")
+        shutil.copy(self.path("first.heap"), self.path("t.ctf.heap"))
+        self.refused("t.ctf.heap is a snapshot of another trace: of process", "this one")
+        self.write("t.ctf.heap", b"nothing of the kind")
+        self.refused("t.ctf.heap is no heap snapshot")
+        os.unlink(self.path("t.ctf.heap"))
+        os.mkfifo(self.path("t.ctf.heap"))
+        self.refused("t.ctf.heap is no regular file")
+        os.unlink(self.path("t.ctf.heap"))
+        with open(self.path("second.heap"), "rb") as file:
+            self.write("t.ctf.heap", file.read()[:-20])
+        report = common.run("report", "--leaks", self.path("t.ctf"))
+        self.assertRegex(report.stdout, "! who holds .*t.ctf.heap is not whole")
+        self.assertEqual(report.returncode, 0)
+
+    def test_both_are_renamed(self):
+        self.traced("exit")
+        os.rename(self.path("t.ctf"), self.path("u.ctf"))
+        self.variables_hold(self.report("u.ctf"))  # by the name that the trace has
+        os.rename(self.path("t.ctf.heap"), self.path("u.ctf.heap"))
+        self.variables_hold(self.report("u.ctf"))
 
     def test_a_thread_without_a_domain_says_why_not(self):
         said = self.traced("thread")

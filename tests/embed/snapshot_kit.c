@@ -150,6 +150,8 @@ record_read(struct shot *shot, struct alqi_dump_decoder *in,
     case ALQI_DUMP_PROGRAM:
         CHECK(r->numbers[0] == (uint64_t)getpid());
         shot->n_programs++;
+        shot->pid = r->numbers[0];
+        shot->wall_us = r->numbers[1];
         break;
     case ALQI_DUMP_MODULE:
         shot->n_modules++;

@@ -58,6 +58,7 @@ struct shot {
     struct shot_site *sites;
     size_t n_sites;
     size_t n_modules, n_programs;
+    uint64_t pid, wall_us;      /* of the program */
     struct alqi_base_map kinds; /* number -> a string */
     struct alqi_base_map index; /* address -> number of the block, + 1 */
     uint64_t stop_ns;

@@ -177,14 +177,18 @@ agree(const struct shot *shot, const struct read_trace *t)
 
 /* The trace names the file, before its end. */
 static void
-is_named(const struct read_trace *t)
+is_named(const struct read_trace *t, const struct shot *shot)
 {
+    static const char named[] = "snapshot file=t.ctf.heap us=";
     size_t at = 0;
 
     while (at < t->n_texts && strncmp(t->texts[at], "snapshot ", 9) != 0)
         at++;
     assert_in_range(at, 0, t->n_texts - 2);
-    assert_string_equal(t->texts[at], "snapshot file=t.ctf.heap");
+    assert_memory_equal(t->texts[at], named, strlen(named));
+    assert_int_equal(strtoull(t->texts[at] + strlen(named), NULL, 10),
+                     shot->wall_us);
+    assert_int_equal(shot->pid, (uint64_t)getpid());
     assert_int_equal(strncmp(t->texts[t->n_texts - 1], "end ", 4), 0);
 }
 
@@ -195,8 +199,8 @@ end_is_right(void)
     struct shot *shot;
 
     read_trace(&t, path, false);
-    is_named(&t);
     shot = shot_of_trace();
+    is_named(&t, shot);
     list_is_held(shot);
     garbage_is_not_held(shot);
     agree(shot, &t);

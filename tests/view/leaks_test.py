@@ -157,6 +157,127 @@ class Reach(view.Case):
             self.assertEqual(server.ask("reach", "reach=lost")["rows"], [])
 
 
+def holders_of(report, group):
+    """What holds what: figures of each class and way, and of its sites."""
+    return {(row["class"], tuple((s["name"], s["most"]) for s in row["way"])): (
+        class_figures(row, "live"),
+        {(s["module" if group == "module" else "function"], s["line"],
+          s["is_mapping"]): class_figures(s, "live") for s in row["sites"]})
+            for row in report["holders"]}
+
+
+class Held(view.Case):
+    """What holds what was never freed: each figure is the report's."""
+
+    def check(self, server, path, query="", group="function", more=()):
+        report = self.json("--leaks", "--top=0", "-g", group,
+                           *(["--filter=" + query] if query else []), *more, path)
+        got = server.ask("held", "group=%s&limit=10000&%s" % (group, query))
+        wanted = holders_of(report, group)
+        names = got["functions"]
+        for row in got["rows"]:
+            way = tuple((s["name"], s["most"]) for s in reversed(row["way"]))
+            figures, sites = wanted.pop((row["class"], way))
+            self.assertEqual(sum_figures(row["sum"]), figures, (query, way))
+            self.assertEqual(row["n_sites"], len(sites))
+            self.assertEqual(len(row["sites"]), min(3, len(sites)))
+            shown = {(names[s["function"]]["module" if group == "module" else "name"],
+                      s["line"],
+                      s.get("is_mapping", False)): sum_figures(s["sum"])
+                     for s in row["sites"]}
+            self.assertEqual(shown, {k: sites[k] for k in shown}, (query, way))
+            self.assertEqual(
+                sorted((s[0] for s in shown.values()), reverse=True),
+                sorted((s[0] for s in sites.values()), reverse=True)[:3])
+        # what is left in the report has no way, and is one here
+        self.assertLessEqual({way for _, way in wanted}, {()})
+        self.assertEqual(got["untold"]["n"], sum(f[-1] for f, _ in wanted.values()))
+        self.assertEqual(got["rest"]["rows"], 0)
+        values = [row["sum"]["bytes"] for row in got["rows"]]
+        self.assertEqual(values, sorted(values, reverse=True))
+        self.adds_up(report, got)
+        return got
+
+    def adds_up(self, report, got):
+        """To the classes, which are summed by other code."""
+        for name in CLASSES:
+            bytes_, _, _, blocks, _, _, samples, n = map(list, zip(*[
+                class_figures(row, "live") for row in report["holders"]
+                if row["class"] == name])) if any(
+                    row["class"] == name for row in report["holders"]) else [[]] * 8
+            self.assertEqual(sum(n), report[name + "_sampled_blocks"])
+            self.assertEqual(sum(samples), report[name + "_samples"])
+            self.assertLessEqual(abs(sum(bytes_) - report[name + "_bytes"]),
+                                 len(bytes_))
+            self.assertLessEqual(abs(sum(blocks) - report[name + "_objects"]),
+                                 len(blocks))
+        self.assertEqual(got["total"]["n"], sum(
+            report[name + "_sampled_blocks"] for name in CLASSES))
+
+    def made(self, **keys):
+        return self.view_trace(events=view.much(30000), stacks=60, functions=30,
+                               reach=1, never=100, holders=12, **keys)
+
+    def test_figures(self):
+        for keys in ({}, {"exact": 1}, {"heap": 1}, {"moved": 300, "threads": 3,
+                                                     "rates": 3}):
+            path = self.made(**keys)
+            with view.Server("--no-index", path) as server:
+                got = self.check(server, path)
+                self.assertGreater(len(got["rows"]), 10)
+                self.check(server, path, group="line")
+                self.check(server, path, group="module")
+                for query in ("reach=held", "reach=indirect,unknown&size=100..",
+                              "live=end&in=f1", "live=peak"):
+                    self.check(server, path, query)
+                self.assertEqual(server.ask("held", "reach=lost")["rows"], [])
+
+    def test_an_index_that_is_kept(self):
+        path = self.made()
+        answers = []
+        for option in ("--no-index", "--idle=0", "--idle=0"):
+            with view.Server(option, path) as server:
+                answers.append(server.ask("held", "limit=10000"))
+        self.assertTrue(os.path.exists(path + ".aliquot-index"))
+        self.assertEqual(answers[1:], answers[:1] * 2)
+
+    def test_suppressed(self):
+        path = self.made()
+        name = self.json("--leaks", path)["sites"][0]["function"]
+        rules = self.write("rules", b"leak:" + name.encode() + b"\n")
+        with view.Server("--no-index", "--suppressions=" + rules,
+                         path) as server:
+            got = self.check(server, path, more=("--suppressions=" + rules,))
+        self.assertNotIn(name, [got["functions"][s["function"]]["name"]
+                                for row in got["rows"] for s in row["sites"]])
+
+    def test_order_and_search(self):
+        path = self.made()
+        with view.Server("--no-index", path) as server:
+            whole = server.ask("held", "limit=10000")
+            by = server.ask("held", "limit=10000&by=blocks")
+            values = [row["sum"]["blocks"] for row in by["rows"]]
+            self.assertEqual(values, sorted(values, reverse=True))
+            cut = server.ask("held", "limit=3")
+            self.assertEqual(cut["rows"], whole["rows"][:3])
+            self.assertEqual(cut["rest"]["rows"], len(whole["rows"]) - 3)
+            found = server.ask("held", "limit=10000&q=%3Droot%202")["rows"]
+            self.assertEqual([row["way"] for row in found], [
+                row["way"] for row in whole["rows"] if any(
+                    s["name"] == "root 2" for s in row["way"])])
+            self.assertTrue(found)
+            self.assertEqual(server.ask("held", "q=file:root")["rows"], [])
+            site = whole["functions"][whole["rows"][0]["sites"][0]["function"]]
+            self.assertIn(whole["rows"][0]["way"], [row["way"] for row in server.ask(
+                "held", "limit=10000&q=%3D" + site["name"])["rows"]])
+
+    def test_not_told(self):
+        path = self.view_trace(events=view.much(3000), reach=1)
+        with view.Server("--no-index", path) as server:
+            got = server.ask("held")
+            self.assertEqual([got["rows"], got["total"]["n"]], [[], 0])
+
+
 class Growth(view.Case):
     def grown(self, kind):
         path = os.path.join(self.dir, kind + ".ctf")

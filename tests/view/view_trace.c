@@ -22,6 +22,8 @@
  *   phase=1      a phase from the beginning to the end (0)
  *   reach=1      classes of what was never freed, a tenth of it without (0);
  *                2: looked at before the very end
+ *   holders=N    beside classes: steps of ways that hold them, half of them
+ * roots (0)
  *
  * Lives are short mostly: of 100 blocks 90 live for some 100 events, 9 for some
  * 10,000, and the rest until half of the trace has passed. */
@@ -55,6 +57,7 @@ static struct settings {
     {"domains", 1},    {"moved", 0},     {"never", 5},     {"rates", 1},
     {"rss", 0},        {"ns", 300},      {"odd", 0},       {"exact", 0},
     {"sites", 0},      {"namesakes", 0}, {"reach", 0},     {"phase", 0},
+    {"holders", 0},
 };
 
 static uint64_t
@@ -298,27 +301,56 @@ text(const char *line)
 /* Blocks that were allocated and not freed, if they are asked for. */
 static struct alqi_base_map alive;
 
-/* A tenth of what lives has no class. */
+/* Each step that is no root is behind one of those before it. */
+static void
+holders_write(const struct alqi_side_writer *w)
+{
+    uint64_t n = get("holders");
+    char name[64];
+
+    for (uint64_t i = 1; i <= n; i++) {
+        struct alqi_side_holder holder = {.id = i, .name = name};
+
+        holder.in = i > (n + 1) / 2 ? 1 + draw(i - 1) : 0;
+        holder.most = holder.in != 0 ? 1 + draw(9) : 1;
+        snprintf(name, sizeof name, "%s %llu", holder.in != 0 ? "kind" : "root",
+                 (unsigned long long)i);
+        must(alqi_side_holder_put(w, &holder));
+    }
+}
+
+/* A tenth of what lives has no class; what is lost has no holder, nor has some
+ * of the rest. */
 static void
 reach_write(void)
 {
     static const char *const classes[] = {"lost", "indirect", "possible",
                                           "held"};
-    static struct alqi_side_reach lines[ALQI_COUNT_OF(classes)];
     struct alqi_side_writer w = {writers[0], &n_texts, now_us()};
-    uint64_t id, none;
-    size_t at = 0;
+    uint64_t n_holders = get("holders"), id, none;
+    size_t n = ALQI_COUNT_OF(classes) * (n_holders + 1), at = 0, i;
+    struct alqi_side_reach *lines = calloc(n, sizeof *lines);
 
+    if (lines == NULL)
+        abort();
     must(alqi_side_write_line(&w, get("reach") == 1 ? "reach at=end"
                                                     : "reach at=exit"));
-    for (size_t i = 0; i < ALQI_COUNT_OF(classes); i++)
-        lines[i].class = classes[i];
-    while (alqi_base_map_next(&alive, &at, &id, &none))
+    holders_write(&w);
+    for (i = 0; i < n; i++) {
+        lines[i].class = classes[i % ALQI_COUNT_OF(classes)];
+        lines[i].holder = i / ALQI_COUNT_OF(classes);
+    }
+    while (alqi_base_map_next(&alive, &at, &id, &none)) {
+        size_t class_ = draw(ALQI_COUNT_OF(classes));
+        size_t holder = class_ > 0 && n_holders > 0 ? draw(n_holders + 1) : 0;
+
         if (draw(10) != 0)
-            must(alqi_side_reach_put(&lines[draw(ALQI_COUNT_OF(classes))], &w,
-                                     id));
-    for (size_t i = 0; i < ALQI_COUNT_OF(classes); i++)
+            must(alqi_side_reach_put(
+                &lines[holder * ALQI_COUNT_OF(classes) + class_], &w, id));
+    }
+    for (i = 0; i < n; i++)
         must(alqi_side_reach_end(&lines[i], &w));
+    free(lines);
 }
 
 static void

@@ -88,8 +88,60 @@ for (const [name, ...keys] of [["sampled"], ["exact", "exact=1"],
         await s.stop();
     });
 
+/* What holds them: each row is one of the report's, with the page's filter. */
+for (const [name, ...keys] of [["sampled"], ["exact", "exact=1"],
+                               ["heap", "heap=1"]])
+    test(`holders of a trace: ${name}`, async () => {
+        const path = made(`held_${name}.ctf`, "reach=1", "holders=9", ...keys);
+        const s = await serve(path);
+        for (const [hash, filter] of [["", ""], ["&reach=possible", "reach=possible"],
+                                      ["&size=..2000", "size=..2000"]]) {
+            const r = report("--leaks", "--top=0", `--filter=live=end&${filter}`,
+                             path);
+            const { page, done } = await open(`${s.url}#view=sites&live=end${hash}`);
+            await settled(page);
+            const table = page.getByRole("region", { name: "What holds them" });
+            await table.waitFor();
+            const rows = await table.locator("tbody tr").all();
+            const wanted = r.holders.filter((h) => h.way.length > 0);
+            assert.equal(rows.length, wanted.length);
+            const left = new Map(wanted.map((h) => [
+                h.way.map((w) => w.name + (w.most > 1 ? ` ×${w.most}` : ""))
+                    .join(" → ") + " " + h.class, h]));
+            let last = Infinity;
+            for (const row of rows) {
+                const tag = await row.locator(".tag").allInnerTexts();
+                const c = CLASSES.find(([, title]) => title === (tag[0] ?? "Held"))[0];
+                const key = await row.locator(".code").innerText() + " " + c;
+                const h = left.get(key);
+                assert.ok(h, key);
+                left.delete(key);
+                assert.ok(h.live_bytes <= last, key);
+                last = h.live_bytes;
+                const cells = await cellsOf(row);
+                const named = Object.fromEntries(Object.entries(h)
+                    .map(([k, v]) => [k.replace("live_", "held_"), v]));
+                wantedCells(named, "held", r.recording.is_exact, r.live_bytes)
+                    .forEach((list, i) => i === (r.recording.is_exact ? 1 : 2)
+                        ? assert.ok(Math.abs(cells[i] - list[0]) < 1e-6)
+                        : assert.ok(list.includes(cells[i]), `${key} ${i}`));
+                const sites = await row.locator(".callers").getAttribute("title");
+                assert.ok(sites.includes("% " + h.sites[0].function), sites);
+                assert.equal(sites.includes(" more"), h.sites.length > 3);
+            }
+            const none = r.holders.filter((h) => h.way.length === 0)
+                .reduce((n, h) => n + h.live_bytes, 0);
+            const untold = await table.locator("tfoot tr.rest").filter(
+                { hasText: "Without a holder" }).locator("td").first()
+                .getAttribute("data-v");
+            assert.ok(Math.abs(untold - none) <= 4);
+            await done();
+        }
+        await s.stop();
+    });
+
 test("an exported page has the same classes", async () => {
-    const path = made("carried.ctf", "reach=1"), html = join(dir, "carried.html");
+    const path = made("carried.ctf", "reach=1", "holders=9"), html = join(dir, "carried.html");
     aliquot("export", "-o", html, path);
     const s = await serve(path);
     const tables = [];
@@ -113,13 +165,12 @@ test("when it was looked, and what tells it if it was not", async () => {
     for (const [path, text] of [
         [early, /when exit handlers had run; libraries may free more/],
         [plain, /A trace of aliquot record --leaks tells/],
-        [heap, null]]) {
+        [heap, /does a root still lead to\? A trace of aliquot record --leaks tells/]]) {
         const s = await serve(path);
         const { page, done } = await open(`${s.url}#view=sites&live=end`);
         await settled(page);
         await page.getByText(/steadily/).first().waitFor();
-        if (text) await page.getByText(text).waitFor();
-        else assert.equal(await page.getByText("--leaks").count(), 0);
+        await page.getByText(text).waitFor();
         await page.keyboard.press("e");
         assert.equal(await page.getByText("Never freed, and").count(),
                      path === early ? 1 : 0);
@@ -128,8 +179,28 @@ test("when it was looked, and what tells it if it was not", async () => {
     }
 });
 
-test("classes in any window, for all eyes", async () => {
-    const s = await serve(made("seen.ctf", "reach=1"));
+test("a heap has no words of malloc", async () => {
+    const s = await serve(made("words.ctf", "reach=2", "heap=1"));
+    const { page, done } = await open(`${s.url}#view=sites&live=end`);
+    await settled(page);
+    await page.getByText("Never freed, by what led to it when the trace ended")
+        .waitFor();
+    await page.getByText("roots lead to them").first().waitFor();
+    for (const word of [/exit handlers/, /variables, stacks/, /malloc/])
+        assert.equal(await page.getByText(word).count(), 0, word);
+    await page.goto(`${s.url}#view=samples&heap=malloc`);
+    await settled(page);
+    await page.getByText("heap: external").waitFor();
+    await page.getByRole("cell", { name: "external" }).first().waitFor();
+    await page.keyboard.press("e");
+    await page.getByLabel("external", { exact: true }).waitFor();
+    assert.equal(await page.getByText(/malloc/).count(), 0);
+    await done();
+    await s.stop();
+});
+
+test("classes and holders in any window, for all eyes", async () => {
+    const s = await serve(made("seen.ctf", "reach=1", "holders=9"));
     for (const colorScheme of ["light", "dark"])
         for (const width of [1280, 400]) {
             const { page, done } = await open(
@@ -138,6 +209,9 @@ test("classes in any window, for all eyes", async () => {
                   bypassCSP: true });
             await settled(page);
             await page.getByText("Possibly lost").first().waitFor();
+            await page.getByText("Without a holder").waitFor();
+            assert.ok((await page.getByRole("region", { name: "Allocation sites" })
+                .boundingBox()).height > 100, `${width}`);
             await page.evaluate(axeSource());
             assert.deepEqual(await faults(page), [], `${colorScheme} ${width}`);
             assert.equal(await page.evaluate(() => document.documentElement

@@ -68,6 +68,10 @@ export interface TraceInfo {
 /* A trace of malloc counts bytes; others count words of a heap that has parts. */
 export const hasHeaps = (t: TraceInfo) => t.word_bits !== 8;
 
+/* Beside a heap, what is outside of it, as `aliquot info` says it. */
+export const heapName = (source: string) =>
+    source === "malloc" ? "external" : source;
+
 export interface Info {
     traces: TraceInfo[];
     version: string;
@@ -163,13 +167,17 @@ export interface Sites {
     rest: Rest;
 }
 
-/* What leads to what was never freed, in the order in which it is shown. */
+/* What leads to what was never freed, in the order in which it is shown: of
+ * malloc, then of a heap, which knows its pointers. */
 export const REACHES = [
-    ["lost", "Lost", "no pointer leads to them"],
-    ["indirect", "Indirectly lost", "only lost blocks lead to them"],
-    ["possible", "Possibly lost", "pointers into a block, or from old memory"],
-    ["held", "Held", "variables, stacks or registers lead to them"],
-    ["unknown", "Not looked at", ""],
+    ["lost", "Lost", "no pointer leads to them",
+     "no root leads to them: garbage"],
+    ["indirect", "Indirectly lost", "only lost blocks lead to them", ""],
+    ["possible", "Possibly lost", "pointers into a block, or from old memory",
+     ""],
+    ["held", "Held", "variables, stacks or registers lead to them",
+     "roots lead to them"],
+    ["unknown", "Not looked at", "", ""],
 ] as const;
 export type Reached = Partial<Record<(typeof REACHES)[number][0], Sum>>;
 
@@ -178,6 +186,22 @@ export interface ReachAnswer {
     reach: Required<Reached>;
     functions: Func[];
     rows: (Omit<SiteRow, "life_us"> & { reach: Reached })[];
+    rest: Rest;
+}
+
+export interface HeldRow {
+    class: (typeof REACHES)[number][0];
+    way: { name: string; most: number }[]; /* what holds them first */
+    sum: Sum;
+    sites: Omit<SiteRow, "life_us">[]; /* the largest */
+    n_sites: number;
+}
+
+export interface HeldAnswer {
+    total: Sum;
+    untold: Sum; /* no holder of them is told */
+    functions: Func[];
+    rows: HeldRow[];
     rest: Rest;
 }
 

@@ -6,7 +6,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
 import type { TraceInfo } from "./answers";
-import { REACHES, hasHeaps } from "./answers";
+import { REACHES, hasHeaps, heapName } from "./answers";
 import { parseSize, parseTime, sizeEntry, timeEntry } from "./format";
 import { PhaseChoice } from "./marks";
 import { clean } from "./parts";
@@ -160,7 +160,8 @@ function ListField(props: { params: Params; name: string; label: string;
             : names.filter((o) => c.includes(o)).join(",") })} />;
 }
 
-const HEAPS = ["minor", "major", "malloc"].map((h): [string, string] => [h, h]);
+const HEAPS = ["minor", "major", "malloc"].map((h): [string, string] =>
+    [h, heapName(h)]);
 
 export function FilterForm(props: { params: Params; trace: TraceInfo;
                                     side: "" | "b." }) {

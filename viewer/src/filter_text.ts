@@ -1,7 +1,7 @@
 /* filter_text.ts -- the filter in words, a piece for each thing it asks */
 
 import type { TraceInfo } from "./answers";
-import { REACHES } from "./answers";
+import { REACHES, heapName } from "./answers";
 import { durationText, momentText, sizeEntry } from "./format";
 import type { Changes, Params } from "./state";
 import { all, one, parseRange } from "./state";
@@ -51,7 +51,7 @@ const SINGLE: Record<string, (text: string) => string> = {
     node: () => "one call stack",
     reach: (v) => v.split(",").map((c) => REACHES.find(([name]) =>
         name === c)?.[1].toLowerCase() ?? c).join(", "),
-    heap: (v) => `heap: ${v.split(",").join(", ")}`,
+    heap: (v) => `heap: ${v.split(",").map(heapName).join(", ")}`,
 };
 
 /* With its number in the kernel where that tells it from others. */

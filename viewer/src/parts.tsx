@@ -161,9 +161,11 @@ export function SumCells(props: { sum: Sum; whole: Sum; exact: boolean;
     </>;
 }
 
-/* The last rows of a table: what was cut, and what all rows add up to. */
+/* The last rows of a table: what was cut, what else there is, and what all rows
+ * add up to. */
 export function Foot(props: { rest: Rest | undefined; whole: Sum; by: By;
-                              exact: boolean; columns?: number }) {
+                              exact: boolean; columns?: number;
+                              more?: ComponentChildren }) {
     const { rest } = props;
     const more = Array.from({ length: props.columns ?? 0 }, () => <td />);
     return <tfoot>
@@ -171,6 +173,7 @@ export function Foot(props: { rest: Rest | undefined; whole: Sum; by: By;
             <th scope="row">{countText(rest.rows)} more, not listed</th>
             <SumCells {...props} sum={rest.sum} most={0} />{more}
         </tr>}
+        {props.more}
         <tr class="whole">
             <th scope="row">Total</th>
             <SumCells {...props} sum={props.whole} most={0} />{more}

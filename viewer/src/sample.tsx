@@ -2,7 +2,7 @@
 
 import type { Func, FunctionAnswer, Sample, Samples, Sum, TraceInfo } from
     "./answers";
-import { hasHeaps } from "./answers";
+import { hasHeaps, heapName } from "./answers";
 import { query, useAnswer } from "./ask";
 import { copy, stackText } from "./copy";
 import { threadName } from "./filter_text";
@@ -19,7 +19,8 @@ const CALLERS_MOST = 5;
 const atText = (us: number) => `${(us / 1e6).toFixed(6)} s`;
 
 function heapText(r: Sample): string {
-    if (r.source !== "minor" || r.promoted_us === null) return r.source;
+    if (r.source !== "minor" || r.promoted_us === null)
+        return heapName(r.source);
     return `minor, then major from ${atText(r.promoted_us)}`;
 }
 

@@ -1,7 +1,7 @@
 /* samples.tsx -- single samples, a page at a time */
 
 import type { Sample, Samples, TraceInfo } from "./answers";
-import { hasHeaps } from "./answers";
+import { hasHeaps, heapName } from "./answers";
 import { query, useAnswer } from "./ask";
 import { copyTable } from "./copy";
 import { bytesFigure, durationText } from "./format";
@@ -35,7 +35,7 @@ function Row(props: { r: Sample; answer: Samples; trace: TraceInfo }) {
             null ? "" : r.promoted_us - r.at_us}>{r.promoted_us === null ? ""
             : durationText(r.promoted_us - r.at_us)}</td>}
         <td class="n">{r.samples}</td>
-        <td>{r.source}</td>
+        <td>{hasHeaps(trace) ? heapName(r.source) : r.source}</td>
         <td>{clean(threadName(trace, String(r.thread)))}</td>
         <th scope="row"><Name fn={props.answer.functions[fn]} line={line} /></th>
     </>;

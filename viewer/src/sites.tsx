@@ -6,7 +6,7 @@ import { searchQuery } from "./find";
 import { durationText } from "./format";
 import { GroupsTable } from "./groups";
 import { GrowthPanel } from "./growth";
-import { ReachPanel, ReachTable, hasClasses } from "./reach";
+import { HeldPanel, ReachPanel, ReachTable, hasClasses } from "./reach";
 import { Choice, Foot, Over, Region, SiteHead, SumCells, SumHeads, SumLine, Waiting,
          mostOf } from "./parts";
 import { Rows } from "./rows";
@@ -81,6 +81,8 @@ export function SitesView(props: { params: Params; trace: TraceInfo }) {
                 onPick={(g) => go({ group: g === "function" ? undefined : g })} />
         </div>
         {leaks && <ReachPanel params={params} trace={props.trace} />}
+        {leaks && <HeldPanel params={params} q={q}
+            trace={props.trace} group={site} shown={shownBy(site)} />}
         {leaks && <GrowthPanel params={params} q={q}
             trace={props.trace} group={site} shown={shownBy(site)} />}
         {group === "stack"

@@ -570,6 +570,7 @@ take_location(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
     if (a->notes.n_rss != a->n_rss) /* what is gone is resident no more */
         take_rss(a, us);
     alqi_cli_reach_take(a);
+    alqi_cli_beside_take(a);
 }
 
 /* Before an allocation and before a free, what was live until then may be the
@@ -839,6 +840,7 @@ alqi_cli_analysis_run(struct alqi_cli_analysis *a, struct alqi_cli_input *input,
         }
     alqi_cli_ahead_end(ahead);
     held_enter(a);
+    alqi_cli_beside_apply(a);
     malloc_trim(0); /* of the blocks that have died: the measures need room */
     measures_make(a);
     alqi_cli_timeline_note(&a->timeline, a->end_us, a->live_bytes, 0);
@@ -886,6 +888,7 @@ alqi_cli_analysis_free(struct alqi_cli_analysis *a)
     alqi_cli_chains_free(&a->chains);
     alqi_cli_objects_free(&a->objects);
     alqi_cli_holders_free(&a->holders);
+    free(a->beside);
     alqi_cli_shares_free(&a->shares);
     alqi_cli_stacks_free(&a->stacks);
     alqi_cli_notes_free(&a->notes);

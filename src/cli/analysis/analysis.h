@@ -11,6 +11,7 @@
 #include "cli/analysis/estimate.h"
 #include "cli/analysis/holders.h"
 #include "cli/analysis/marks.h"
+#include "cli/convert/heap_beside.h"
 #include "cli/convert/heaptrack.h"
 #include "cli/read/input.h"
 #include "cli/read/names.h"
@@ -92,6 +93,8 @@ struct alqi_cli_analysis_options {
     struct alqi_cli_suppress *suppress;
     /* by_size is wanted */
     bool is_by_size;
+    /* a snapshot beside the trace is asked who holds the blocks */
+    bool is_held_wanted;
     /* blocks enter no sum: they go to watch alone (filter.c .inv.once) */
     bool is_unsummed;
 };
@@ -206,6 +209,8 @@ struct alqi_cli_analysis {
     bool has_reach, is_reach_early;
     /* and what holds them */
     struct alqi_cli_holders holders;
+    /* the snapshot that the trace names; owned; NULL: it names none */
+    struct alqi_cli_heap_beside *beside;
     /* blocks whose class was told, known or not */
     uint64_t n_reached;
     /* of what was never freed, by class, with suppressed blocks; valid after
@@ -261,6 +266,13 @@ void alqi_cli_reach_take(struct alqi_cli_analysis *analysis);
 /* When processes were looked through. */
 enum alqi_view_looked
 alqi_cli_reach_looked(const struct alqi_cli_analysis *analysis);
+
+/* Takes the record of a snapshot beside the trace, if the notes have taken that
+ * last. */
+void alqi_cli_beside_take(struct alqi_cli_analysis *analysis);
+/* When all is read: who holds the objects, by the snapshot, if that is
+ * wanted. */
+void alqi_cli_beside_apply(struct alqi_cli_analysis *analysis);
 
 /* Fills by_thread; of one wanted thread, clears the sites of all others. */
 void alqi_cli_threads_sum(struct alqi_cli_analysis *analysis);

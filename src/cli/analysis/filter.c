@@ -50,6 +50,7 @@ alqi_cli_filter_begin(struct alqi_cli_filter *f,
 {
     if (f->text == NULL)
         return;
+    options->is_held_wanted |= f->filter.reach != 0;
     alqi_cli_rows_begin(&f->rows, analysis, options);
     options->is_unsummed = true;
 }

@@ -8,7 +8,6 @@
 
 #include "cli/tool/cli.h"
 #include "view/sort.h"
-#include "wire/reach.h"
 
 enum { KEY_WORDS = 2 };
 
@@ -29,25 +28,35 @@ step_at(struct alqi_cli_holders *h, uint32_t in, uint32_t name)
 }
 
 bool
+alqi_cli_holders_step(struct alqi_cli_holders *h, struct alqi_cli_names *names,
+                      const struct alqi_side_holder *holder)
+{
+    uint64_t in = ALQI_CLI_NO_STEP;
+    struct alqi_cli_holder_step *step;
+    uint32_t number;
+
+    if (holder->most > UINT32_MAX ||
+        (holder->in != 0 &&
+         !alqi_base_map_get(&h->step_of_id, holder->in, &in)))
+        return false;
+    number =
+        step_at(h, (uint32_t)in, alqi_cli_names_intern(names, holder->name));
+    step = &h->steps[number];
+    if (holder->most > step->most)
+        step->most = (uint32_t)holder->most;
+    alqi_cli_map_put(&h->step_of_id, holder->id, number);
+    return true;
+}
+
+bool
 alqi_cli_holders_take(struct alqi_cli_holders *h, struct alqi_cli_names *names,
                       const char *line)
 {
     struct alqi_side_holder holder;
     char name[ALQI_SIDE_HOLDER_BYTES];
-    uint64_t in = ALQI_CLI_NO_STEP;
-    struct alqi_cli_holder_step *step;
-    uint32_t number;
 
-    if (!alqi_side_holder_get(&holder, line, name) ||
-        holder.most > UINT32_MAX ||
-        (holder.in != 0 && !alqi_base_map_get(&h->step_of_id, holder.in, &in)))
-        return false;
-    number = step_at(h, (uint32_t)in, alqi_cli_names_intern(names, name));
-    step = &h->steps[number];
-    if (holder.most > step->most)
-        step->most = (uint32_t)holder.most;
-    alqi_cli_map_put(&h->step_of_id, holder.id, number);
-    return true;
+    return alqi_side_holder_get(&holder, line, name) &&
+           alqi_cli_holders_step(h, names, &holder);
 }
 
 bool
@@ -108,15 +117,4 @@ alqi_cli_holders_free(struct alqi_cli_holders *h)
     alqi_base_map_clear(&h->step_of_id);
     free(h->runs);
     *h = (struct alqi_cli_holders){0};
-}
-
-void
-alqi_cli_row_holders_set(struct alqi_cli_row_holders *h, uint32_t row,
-                         uint32_t step)
-{
-    while (h->n <= row) {
-        h->steps = alqi_cli_grow(h->steps, h->n, sizeof *h->steps);
-        h->steps[h->n++] = ALQI_CLI_NO_STEP;
-    }
-    h->steps[row] = step;
 }

@@ -12,9 +12,11 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "cli/read/names.h"
+#include "view/index.h"
+#include "wire/reach.h"
 
 /* No step, for steps and blocks. */
-#define ALQI_CLI_NO_STEP UINT32_MAX
+#define ALQI_CLI_NO_STEP ALQI_VIEW_NO_STEP
 
 struct alqi_cli_holder_step {
     uint32_t in;   /* the step before it; NO_STEP: it is the first */
@@ -43,6 +45,10 @@ struct alqi_cli_holders {
  * names. */
 bool alqi_cli_holders_take(struct alqi_cli_holders *holders,
                            struct alqi_cli_names *names, const char *line);
+/* The same of a step that is known. */
+bool alqi_cli_holders_step(struct alqi_cli_holders *holders,
+                           struct alqi_cli_names *names,
+                           const struct alqi_side_holder *step);
 /* The step with the trace's id holds these blocks. False: there is none, or
  * there are 2^32 runs. */
 bool alqi_cli_holders_add(struct alqi_cli_holders *holders, uint64_t id,
@@ -50,20 +56,5 @@ bool alqi_cli_holders_add(struct alqi_cli_holders *holders, uint64_t id,
 /* The step of a block; NO_STEP: none is told. */
 uint32_t alqi_cli_holders_of(struct alqi_cli_holders *holders, uint64_t block);
 void alqi_cli_holders_free(struct alqi_cli_holders *holders);
-
-/* Steps by row of an index; all zeros: none is set. */
-struct alqi_cli_row_holders {
-    uint32_t *steps; /* of the rows before n; owned */
-    uint32_t n;
-};
-
-void alqi_cli_row_holders_set(struct alqi_cli_row_holders *holders,
-                              uint32_t row, uint32_t step);
-/* NO_STEP: none was set. */
-static inline uint32_t
-alqi_cli_row_holders_get(const struct alqi_cli_row_holders *h, uint32_t row)
-{
-    return row < h->n ? h->steps[row] : ALQI_CLI_NO_STEP;
-}
 
 #endif

@@ -62,21 +62,26 @@ struct reaching {
     struct alqi_view_rows block;
 };
 
+/* The site of a stack of the index. */
+static uint32_t
+site_of_stack(const struct reaching *s, uint32_t stack)
+{
+    return s->analysis->site_of_node[alqi_cli_view_indexer_node(
+               s->rows->indexer, stack)] -
+           1;
+}
+
 static void
-row_reach(struct reaching *s, uint32_t b, uint32_t i)
+row_reach(struct reaching *s, uint32_t i)
 {
     const struct alqi_view_index *x = s->leaks->x;
     const struct alqi_view_rows *r = &s->block;
     const struct alqi_view_class *c = &x->classes[r->class_[i]];
     struct alqi_view_stand stand = alqi_view_stand(x, &s->scan, r, i);
     struct alqi_cli_sum sum = alqi_cli_sum_of_stand(&stand, (double)r->life[i]);
-    uint32_t site = s->analysis->site_of_node[alqi_cli_view_indexer_node(
-                        s->rows->indexer, r->stack[i])] -
-                    1;
+    uint32_t site = site_of_stack(s, r->stack[i]);
     enum alqi_view_reach reach = alqi_view_reach_of(r->flags[i]);
     uint32_t group = s->sites->group_of_site[site];
-    uint32_t step = alqi_cli_view_indexer_holder(s->rows->indexer,
-                                                 b * ALQI_VIEW_BLOCK_ROWS + i);
 
     if (alqi_cli_suppress_of(s->analysis, &s->analysis->sites[site]) != NULL)
         return;
@@ -86,8 +91,27 @@ row_reach(struct reaching *s, uint32_t b, uint32_t i)
     alqi_cli_sum_join(&s->leaks->reach[group][reach], &sum);
     if ((r->flags[i] & ALQI_VIEW_OLD) != 0)
         alqi_cli_sum_join(&s->leaks->may_be_old, &sum);
-    if (s->analysis->holders.n_steps > 0)
-        alqi_cli_holdings_add(&s->leaks->holdings, reach, step, group, &sum);
+}
+
+/* By group of sites, but for what rules take. */
+static void
+holdings_make(struct reaching *s)
+{
+    uint32_t n = s->leaks->x->n_stacks;
+    uint32_t *groups = alqi_cli_zeros(n, sizeof *groups);
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t site = site_of_stack(s, i);
+
+        groups[i] =
+            alqi_cli_suppress_of(s->analysis, &s->analysis->sites[site]) == NULL
+                ? s->sites->group_of_site[site]
+                : ALQI_VIEW_NO_GROUP;
+    }
+    if (!alqi_view_holdings_make(&s->leaks->holdings, s->leaks->x, &s->scan,
+                                 groups, ALQI_VIEW_BY_BYTES))
+        give_up("there is no memory");
+    free(groups);
 }
 
 /* Of the rows that pass. */
@@ -111,10 +135,11 @@ reach_make(struct alqi_cli_leaks *l, const struct alqi_cli_filter *filter,
         for (uint32_t i = 0; i < s->block.n; i++)
             if (s->block.passes[i] != 0 &&
                 (s->block.flags[i] & ALQI_VIEW_LEFT) != 0)
-                row_reach(s, b, i);
+                row_reach(s, i);
     }
+    if (l->x->n_steps > 0)
+        holdings_make(s);
     alqi_view_scan_free(&s->scan);
-    alqi_cli_holdings_make(&l->holdings);
     free(s);
 }
 
@@ -143,11 +168,10 @@ left_of(const struct alqi_view_index *x, const struct alqi_cli_site *site)
 }
 
 struct alqi_cli_sum
-alqi_cli_leaks_sum(const struct alqi_view_group *group)
+alqi_cli_leaks_sum(const struct alqi_view_sum *s)
 {
-    const struct alqi_view_sum *s = &group->sum;
-
-    return (struct alqi_cli_sum){FIGURES_OF(s), .n_blocks = s->n};
+    return (struct alqi_cli_sum){FIGURES_OF(s), .n_blocks = s->n,
+                                 .is_peak = s->peak > 0};
 }
 
 /* `left` is by stack of the index. */
@@ -207,7 +231,7 @@ alqi_cli_leaks_free(struct alqi_cli_leaks *l)
     alqi_cli_rows_free(&l->rows);
     free(l->growth);
     free(l->reach);
-    alqi_cli_holdings_free(&l->holdings);
+    alqi_view_holdings_free(&l->holdings);
 }
 
 /* Faster groups first, then in the groups' order. */

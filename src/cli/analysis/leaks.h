@@ -7,9 +7,9 @@
 
 #include "cli/analysis/filter.h"
 #include "cli/analysis/groups.h"
-#include "cli/analysis/holdings.h"
 #include "view/groups.h"
 #include "view/growth.h"
+#include "view/holdings.h"
 
 /* All zeros: not asked for. */
 struct alqi_cli_leaks {
@@ -24,7 +24,7 @@ struct alqi_cli_leaks {
     struct alqi_cli_sum (*reach)[ALQI_VIEW_REACHES];
     struct alqi_cli_sum by_reach[ALQI_VIEW_REACHES];
     struct alqi_cli_sum may_be_old; /* as of the analysis */
-    struct alqi_cli_holdings holdings;
+    struct alqi_view_holdings holdings;
     /* time after which growth counts */
     uint64_t from_us;
     /* of call stacks with leaks; their folds are those of the shape */
@@ -53,7 +53,7 @@ uint32_t alqi_cli_leaks_steady(const struct alqi_cli_leaks *leaks,
                                const struct alqi_cli_groups *sites,
                                uint32_t **order);
 
-/* A group's sum as those of the analysis are. */
-struct alqi_cli_sum alqi_cli_leaks_sum(const struct alqi_view_group *group);
+/* A sum of the index as those of the analysis are. */
+struct alqi_cli_sum alqi_cli_leaks_sum(const struct alqi_view_sum *sum);
 
 #endif

@@ -36,6 +36,21 @@ alqi_cli_lacks_end(const struct alqi_cli_analysis *a)
     return alqi_cli_notes_lack_end(&a->notes, a->info->context);
 }
 
+/* Why a snapshot that was asked for tells nothing. */
+static void
+beside_say(const struct alqi_cli_analysis *a, alqi_cli_remark_fn *take,
+           void *arg)
+{
+    char text[REMARK_BYTES + sizeof a->beside->why];
+
+    if (a->beside == NULL || a->beside->why[0] == '\0' ||
+        !a->options.is_held_wanted)
+        return;
+    snprintf(text, sizeof text, "who holds the blocks is not known: %s",
+             a->beside->why);
+    take(arg, text);
+}
+
 /* What weighs most comes first: damage, a missing end, losses, a killed
  * process, events without sense, names not to be had, few samples. */
 void
@@ -65,6 +80,7 @@ alqi_cli_remarks(const struct alqi_cli_analysis *a, const char *damage,
                       : "a process went on as another program (exec): what "
                         "was live then went with the one before");
     counters_say(&a->notes, true, take, arg);
+    beside_say(a, take, arg);
     if (a->n_strange > 0) {
         snprintf(text, sizeof text,
                  "%" PRIu64 " events make no sense and were left out; "

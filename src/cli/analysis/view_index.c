@@ -86,8 +86,6 @@ struct alqi_cli_view_indexer {
     bool has_suppressed;
     /* records of resident memory only */
     struct alqi_cli_blocks looks;
-    /* a snapshot shares them, and puts none */
-    struct alqi_cli_row_holders holders;
 
     /* by name of the analysis: text of the index + 1; 0: none */
     uint32_t *text_of_name;
@@ -341,13 +339,6 @@ chain(void *arg, uint64_t id, double life_us)
     }
 }
 
-uint32_t
-alqi_cli_view_indexer_holder(const struct alqi_cli_view_indexer *x,
-                             uint32_t row)
-{
-    return alqi_cli_row_holders_get(&x->holders, row);
-}
-
 /* A block was never freed; chain may follow. */
 static void
 left(void *arg, uint64_t id, double life_us, struct alqi_cli_left how)
@@ -358,10 +349,8 @@ left(void *arg, uint64_t id, double life_us, struct alqi_cli_left how)
     x->died_row = row_find(x, id);
     alqi_view_build_left(x->build, row_built(x->died_row), (uint64_t)life_us,
                          how.stays, how.at_peak, how.reach, how.is_old);
-    if (how.holder != ALQI_CLI_NO_STEP && !x->is_picture &&
-        row_built(x->died_row) != NO_ROW)
-        alqi_cli_row_holders_set(&x->holders, row_built(x->died_row),
-                                 how.holder);
+    if (how.holder != ALQI_CLI_NO_STEP)
+        alqi_view_build_held(x->build, row_built(x->died_row), how.holder);
 }
 
 static void
@@ -539,6 +528,20 @@ threads_put(struct alqi_cli_view_indexer *x)
                           });
 }
 
+/* Numbers are those of the analysis; a step's `in` is before it. */
+static void
+steps_put(struct alqi_cli_view_indexer *x)
+{
+    const struct alqi_cli_holders *h = &x->a->holders;
+
+    for (uint32_t i = 0; i < h->n_steps; i++)
+        alqi_view_build_step(x->build, &(struct alqi_view_holder_step){
+                                           .in = h->steps[i].in,
+                                           .name = text_of(x, h->steps[i].name),
+                                           .most = h->steps[i].most,
+                                       });
+}
+
 /* Writes a remark (alqi_cli_remark_fn). */
 static void
 note_put(void *arg, const char *text)
@@ -707,7 +710,6 @@ alqi_cli_view_indexer_drop(struct alqi_cli_view_indexer *x)
 {
     alqi_view_build_drop(x->build);
     alqi_cli_blocks_free(&x->looks);
-    free(x->holders.steps);
     alqi_base_map_clear(&x->row_of_id);
     alqi_base_map_clear(&x->older_row);
     alqi_base_map_clear(&x->class_of);
@@ -730,6 +732,7 @@ tables_put(struct alqi_cli_view_indexer *x,
 
     stacks_put(x);
     threads_put(x);
+    steps_put(x);
     looks_put(x);
     alqi_cli_remarks(x->a, label->damage, note_put, x);
     flaw_put(x);
@@ -770,8 +773,8 @@ alqi_cli_view_index_write(struct alqi_cli_input *input, const char *name,
     struct alqi_cli_analysis *a = alqi_cli_realloc(NULL, 1, sizeof *a);
     struct alqi_cli_watch watch;
     struct alqi_cli_view_indexer *x = alqi_cli_view_indexer_new(a, out, &watch);
-    struct alqi_cli_analysis_options options = {.watch = &watch,
-                                                .suppress = suppress};
+    struct alqi_cli_analysis_options options = {
+        .watch = &watch, .suppress = suppress, .is_held_wanted = true};
     struct alqi_cli_view_label label = {.name = name, .key = key};
     const char *error;
 

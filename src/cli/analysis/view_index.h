@@ -55,10 +55,6 @@ alqi_cli_view_indexer_finish(struct alqi_cli_view_indexer *indexer,
 /* The node in the analysis of a stack of the index. */
 uint32_t alqi_cli_view_indexer_node(const struct alqi_cli_view_indexer *indexer,
                                     uint32_t stack);
-/* The step that holds a row of the index (holders.h), or NO_STEP. */
-uint32_t
-alqi_cli_view_indexer_holder(const struct alqi_cli_view_indexer *indexer,
-                             uint32_t row);
 void alqi_cli_view_indexer_drop(struct alqi_cli_view_indexer *indexer);
 
 /* ---- for those who go through the blocks ------------------------------ */

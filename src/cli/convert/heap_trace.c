@@ -206,7 +206,7 @@ told_compare(const void *left, const void *right)
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* The trace has one stream, so an object's number is its id. */
+/* All streams of a trace number their objects together: by ids. */
 static enum alq_status
 told_make(struct alqi_cli_heap_rewriting *w, const struct alqi_cli_reaches *r)
 {

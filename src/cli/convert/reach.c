@@ -88,8 +88,16 @@ is_of_line(const struct alqi_cli_told *a, const struct alqi_cli_told *b)
            a->is_old == b->is_old;
 }
 
+/* A step's number in the trace; 0: none. */
+static uint64_t
+number_of(const struct alqi_cli_reaches *r, uint32_t step)
+{
+    return step > 0 ? r->n_before + step : 0;
+}
+
 static enum alq_status
-numbers_write(const struct alqi_side_writer *side,
+numbers_write(const struct alqi_cli_reaches *r,
+              const struct alqi_side_writer *side,
               const struct alqi_cli_told *told, size_t n)
 {
     struct alqi_side_reach *lines = calloc(1, sizeof *lines);
@@ -99,7 +107,7 @@ numbers_write(const struct alqi_side_writer *side,
         if (i == 0 || !is_of_line(&told[i], &told[i - 1])) {
             status = alqi_side_reach_end(lines, side);
             lines->class = alqi_view_reach_name(told[i].reach);
-            lines->holder = told[i].holder;
+            lines->holder = number_of(r, told[i].holder);
             lines->is_old = told[i].is_old;
         }
         if (status == ALQ_OK)
@@ -118,10 +126,11 @@ steps_write(const struct alqi_cli_reaches *r,
     enum alq_status status = ALQ_OK;
 
     for (uint32_t i = 0; status == ALQ_OK && i < r->n_steps; i++) {
-        const struct alqi_side_holder holder = {.id = i + 1,
-                                                .in = r->steps[i].in,
-                                                .most = r->steps[i].most,
-                                                .name = r->steps[i].name};
+        const struct alqi_side_holder holder = {
+            .id = number_of(r, i + 1),
+            .in = number_of(r, r->steps[i].in),
+            .most = r->steps[i].most,
+            .name = r->steps[i].name};
 
         status = alqi_side_holder_put(side, &holder);
     }
@@ -152,7 +161,7 @@ alqi_cli_told_write(const struct alqi_cli_reaches *r,
     if (status == ALQ_OK)
         status = steps_write(r, side);
     if (status == ALQ_OK)
-        status = numbers_write(side, told, n);
+        status = numbers_write(r, side, told, n);
     return status;
 }
 

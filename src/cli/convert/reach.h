@@ -43,6 +43,8 @@ struct alqi_cli_reaches {
     size_t n, capacity;
     struct alqi_cli_reached_step *steps; /* owned */
     uint32_t n_steps;
+    /* steps that the trace has from elsewhere: their numbers come first */
+    uint64_t n_before;
     /* the process was at its very end, after all of its code */
     bool is_end;
     /* recording that they are of: its process, and when that began */

@@ -177,6 +177,7 @@ side_read(struct alqi_cli_side *side, const struct alqi_cli_side *other,
 {
     struct alqi_cli_analysis_options options = {
         .other_lambda = other_lambda,
+        .is_held_wanted = true, /* of leaks it says what is lost */
     };
     int rc;
 

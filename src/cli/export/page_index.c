@@ -49,6 +49,7 @@ alqi_cli_page_index_new(struct alqi_cli_analysis *analysis,
     p->file = file;
     p->indexer = alqi_cli_view_indexer_new(analysis, file, &p->watch);
     options->watch = &p->watch;
+    options->is_held_wanted = true;
     return p;
 }
 
@@ -99,7 +100,8 @@ read_thinned(struct alqi_cli_page_index *p, struct alqi_cli_input *input,
              double share)
 {
     struct alqi_cli_analysis *a = alqi_cli_realloc(NULL, 1, sizeof *a);
-    struct alqi_cli_analysis_options options = {.watch = &p->watch};
+    struct alqi_cli_analysis_options options = {.watch = &p->watch,
+                                                .is_held_wanted = true};
     FILE *file = file_new();
     int rc = ALQI_CLI_UNREADABLE;
 

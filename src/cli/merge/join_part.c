@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "cli/tool/cli.h"
+#include "cli/convert/heap_beside.h"
 #include "cli/merge/join_part.h"
 #include "cli/read/notes.h"
 #include "cli/read/ending.h"
@@ -416,6 +417,42 @@ take_reach(struct alqi_cli_join_part *p, uint64_t us, const char *line)
     free(out);
 }
 
+/* The blocks under their new numbers; one that died meanwhile has none. */
+static void
+told_take(struct alqi_cli_join_part *p, struct alqi_cli_reaches *r, uint64_t us)
+{
+    struct alqi_side_writer side = side_at(p, us);
+    struct alqi_cli_told *told = alqi_cli_realloc(NULL, r->n + 1, sizeof *told);
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n; i++) {
+        told[n] = (struct alqi_cli_told){.holder = r->at[i].holder,
+                                         .reach = r->at[i].reach};
+        n += alqi_base_map_get(&p->ids, r->at[i].number, &told[n].id);
+    }
+    r->n_before = p->whole->n_holders;
+    p->whole->n_holders += r->n_steps;
+    note_status(p, alqi_cli_told_write(r, told, n, &side));
+    free(told);
+}
+
+/* What a snapshot beside the trace tells stands in the new trace itself: the
+ * file lies beside the old one. */
+static void
+take_snapshot(struct alqi_cli_join_part *p, uint64_t us, const char *line)
+{
+    struct alqi_cli_heap_beside beside;
+    struct alqi_cli_reaches r = {.n = 0};
+
+    alqi_cli_heap_beside_find(&beside, p->head->path, p->head->pid, line);
+    if (beside.why[0] != '\0' || !alqi_cli_heap_beside_read(&beside, &r))
+        alqi_cli_say("%s: who holds the blocks is not known: %s", p->head->path,
+                     beside.why);
+    else
+        told_take(p, &r, us);
+    alqi_cli_reaches_free(&r);
+}
+
 /* Takes a text line by its first word. Lines about modules go into the
  * recoding, which writes its own; words that mean nothing here are
  * forwarded. */
@@ -442,6 +479,8 @@ take_line(struct alqi_cli_join_part *p, uint64_t us, const char *line)
         take_reach(p, us, line);
     else if (strcmp(word, "holder") == 0)
         take_holder(p, us, line);
+    else if (strcmp(word, "snapshot") == 0)
+        take_snapshot(p, us, line);
     else
         forward(p, us, line);
     recode_lines(p, us);

@@ -335,6 +335,12 @@ take_holder(struct alqi_cli_notes *notes, const char *line)
     notes->holder = line;
 }
 
+static void
+take_snapshot(struct alqi_cli_notes *notes, const char *line)
+{
+    notes->snapshot = line;
+}
+
 /* Joins the words arg0, arg1 and so on by blanks, cut at VALUE_MAX. */
 static void
 take_cmdline(struct alqi_cli_notes *notes, const char *line)
@@ -392,7 +398,7 @@ take_text(struct alqi_cli_notes *notes, const char *line)
                  {"mark", take_mark},       {"end", take_end},
                  {"cmdline", take_cmdline}, {"process", take_process},
                  {"gone", take_gone},       {"reach", take_reach},
-                 {"holder", take_holder}};
+                 {"holder", take_holder},   {"snapshot", take_snapshot}};
     size_t n = strcspn(line, " ");
 
     for (size_t i = 0; i < ALQI_COUNT_OF(kinds); i++)
@@ -419,7 +425,7 @@ alqi_cli_notes_take(struct alqi_cli_notes *notes,
 {
     uint64_t kind = location->code & ALQI_SIDE_KIND_MASK;
 
-    notes->reach = notes->holder = NULL;
+    notes->reach = notes->holder = notes->snapshot = NULL;
     if (!alqi_side_is(location->code))
         return false;
     notes->has_any = true;

@@ -143,6 +143,8 @@ struct alqi_cli_notes {
     const char *reach;
     /* the same of a step of ways */
     const char *holder;
+    /* the same of a snapshot that lies beside the trace */
+    const char *snapshot;
     /* the reader resets it after the allocation */
     bool has_moved;
     bool has_thread;

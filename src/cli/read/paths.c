@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/convert/heap_held.h"
 #include "cli/tool/cli.h"
 #include "cli/read/input.h"
 #include "cli/convert/heaptrack.h"
@@ -77,6 +78,19 @@ is_trace(const char *path, bool *is_file)
             head[3] == ALQI_PACKET_MAGIC >> 24);
 }
 
+/* A snapshot that is read with the trace beside which it lies. */
+static bool
+is_beside_trace(const char *path)
+{
+    char trace[4096];
+    size_t n = strlen(path), k = strlen(ALQI_CLI_HEAP_HELD_SUFFIX);
+
+    if (n < k || strcmp(path + n - k, ALQI_CLI_HEAP_HELD_SUFFIX) != 0)
+        return false;
+    snprintf(trace, sizeof trace, "%.*s", (int)(n - k), path);
+    return access(trace, F_OK) == 0;
+}
+
 /* Adds the traces of a directory in order of name, and says how many files are
  * none; having no trace is an error.
  * -1: go on. */
@@ -98,7 +112,7 @@ add_directory(struct alqi_cli_paths *p, const char *directory)
 
         if (length < (int)sizeof path && is_trace(path, &is_file))
             add(p, path, true);
-        else if (is_file)
+        else if (is_file && !is_beside_trace(path))
             n_others++;
         free(entries[i]);
     }

@@ -312,6 +312,24 @@ losses(const struct alqi_cli_analysis *a)
     }
 }
 
+/* The snapshot beside the trace, or why the one that it names is none. */
+static void
+snapshot(const struct alqi_cli_analysis *a)
+{
+    char clean[TEXT_BYTES + sizeof a->beside->why];
+
+    if (a->beside == NULL)
+        return;
+    alqi_cli_clean(clean, sizeof clean,
+                   a->beside->why[0] != '\0' ? a->beside->why
+                                             : a->beside->path);
+    line("snapshot", "%s\n", clean);
+    if (a->beside->why[0] == '\0')
+        line("", "%s\n",
+             "who holds its blocks: 'aliquot report --leaks' of the trace, "
+             "'aliquot heap' of the snapshot");
+}
+
 /* All paragraphs, in order; those on several processes, threads and modules
  * only where there are any. */
 static void
@@ -321,6 +339,7 @@ show(const struct alqi_cli_analysis *a, const char *path)
     counts(a);
     estimates(a);
     losses(a);
+    snapshot(a);
     marks(a);
     processes(a);
     threads(a);

@@ -114,6 +114,16 @@ put_sum(json_t *object, const char *const *keys,
     put_values(object, keys + SUM_KEYS - 1, &life_us, 1);
 }
 
+/* The same of a sum of the index. */
+static void
+put_view_sum(json_t *object, const char *const *keys,
+             const struct alqi_cli_estimator *e, const struct alqi_view_sum *s)
+{
+    struct alqi_cli_sum sum = alqi_cli_leaks_sum(s);
+
+    put_sum(object, keys, e, &sum);
+}
+
 /* A sum for each measure, under the measure's own keys. */
 static void
 put_sums(json_t *object, const struct alqi_cli_estimator *e,
@@ -465,10 +475,10 @@ leak_group(const struct alqi_cli_report *r, const struct alqi_view_group *g)
 {
     const struct alqi_view_index *x = r->leaks.x;
     const struct alqi_view_fold *folds = r->leaks.shape.folds;
-    struct alqi_cli_sum sum = alqi_cli_leaks_sum(g);
     json_t *o = json_object(), *frames = json_array(), *parts = json_array();
 
-    put_sum(o, measure_keys[ALQI_CLI_LIVE], &r->analysis.estimator, &sum);
+    put_view_sum(o, measure_keys[ALQI_CLI_LIVE], &r->analysis.estimator,
+                 &g->sum);
     for (uint32_t i = g->fold; i != 0; i = folds[i].parent) {
         json_t *f = json_object();
 
@@ -723,16 +733,16 @@ holders(const struct alqi_cli_report *r)
 {
     static const char *const keys[] = KEYS_OF("live");
     const struct alqi_cli_estimator *e = &r->analysis.estimator;
-    const struct alqi_cli_holding *sum = NULL;
+    const struct alqi_view_holding *sum = NULL;
     json_t *all = json_array();
 
-    while ((sum = alqi_cli_holdings_next(&r->leaks.holdings, sum)) != NULL) {
+    while ((sum = alqi_view_holdings_next(&r->leaks.holdings, sum)) != NULL) {
         json_t *o = json_object(), *sites = json_array();
 
         alqi_cli_json_set(o, "class",
                           json_string(alqi_view_reach_name(sum->reach)));
         alqi_cli_json_set(o, "way", way(r, sum->step));
-        put_sum(o, keys, e, &sum->sum);
+        put_view_sum(o, keys, e, &sum->sum);
         for (uint32_t i = 1; i <= sum->n; i++) {
             const struct alqi_cli_group *g = &r->groups.groups[sum[i].group];
             struct alqi_cli_frame f =
@@ -740,7 +750,8 @@ holders(const struct alqi_cli_report *r)
             json_t *site = json_object();
 
             put_frame(r, site, &f);
-            put_sum(site, keys, e, &sum[i].sum);
+            alqi_cli_json_set(site, "is_mapping", json_boolean(g->is_mapping));
+            put_view_sum(site, keys, e, &sum[i].sum);
             json_array_append_new(sites, site);
         }
         alqi_cli_json_set(o, "sites", sites);

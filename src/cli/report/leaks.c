@@ -24,6 +24,9 @@ enum {
     PARTS = 3 /* sites that are named with a holder */
 };
 
+/* Between steps of a way. */
+#define ARROW " → "
+
 /* ---- what leads to them -------------------------------------------------- */
 
 static const char *const meanings[ALQI_VIEW_REACHES] = {
@@ -133,26 +136,106 @@ reach_sites(struct alqi_cli_report *r, enum alqi_view_reach reach)
     free(groups);
 }
 
-/* "cache (server) → table_new ×3": the step and what is before it. */
-static void
-way_draw(const struct alqi_cli_report *r, uint32_t step, int *left)
+/* " ×3" of steps that follow each other; else "". */
+static struct alqi_cli_text
+most_text(const struct alqi_cli_holder_step *step)
 {
-    const struct alqi_cli_holder_step *s = &r->analysis.holders.steps[step];
+    struct alqi_cli_text t = {""};
 
-    if (s->in != ALQI_CLI_NO_STEP) {
-        way_draw(r, s->in, left);
-        alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, left, " → ");
-    }
+    if (step->most > 1)
+        snprintf(t.text, sizeof t.text, " ×%u", step->most);
+    return t;
+}
+
+static const struct alqi_cli_holder_step *
+step_of(const struct alqi_cli_report *r, uint32_t step)
+{
+    return &r->analysis.holders.steps[step];
+}
+
+/* Columns of a step, with the arrow before it. */
+static int
+step_columns(const struct alqi_cli_report *r, uint32_t step)
+{
+    const struct alqi_cli_holder_step *s = step_of(r, step);
+
+    return (
+        int)(alqi_cli_columns(alqi_cli_names_text(r->analysis.names, s->name)) +
+             alqi_cli_columns(most_text(s).text) + alqi_cli_columns(ARROW));
+}
+
+static void
+step_draw(const struct alqi_cli_report *r, uint32_t step, int *left)
+{
+    const struct alqi_cli_holder_step *s = step_of(r, step);
+
     alqi_cli_draw_fit_name(&r->term, ALQI_CLI_BOLD,
                            alqi_cli_names_text(r->analysis.names, s->name),
                            left);
-    if (s->most > 1)
-        alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, left, " ×%u", s->most);
+    alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, left, "%s", most_text(s).text);
+}
+
+/* The first of the last steps that have room behind the root and what stands
+ * for those between; of a way that has room as a whole 1. The last step, of
+ * which ways differ most, is always among them. */
+static uint32_t
+first_shown(const struct alqi_cli_report *r, const uint32_t *way, uint32_t n,
+            int left)
+{
+    int used = -(int)alqi_cli_columns(ARROW); /* the root has none */
+    uint32_t first = n;
+
+    for (uint32_t i = 0; i < n; i++)
+        used += step_columns(r, way[i]);
+    if (n < 3 || used <= left)
+        return 1;
+    used = step_columns(r, way[0]) + (int)alqi_cli_columns("…");
+    do
+        used += step_columns(r, way[--first]);
+    while (first > 2 && used + step_columns(r, way[first - 1]) <= left);
+    return first;
+}
+
+/* The root, which leaves half of the columns to what follows where that does
+ * not fit otherwise. */
+static void
+root_draw(const struct alqi_cli_report *r, const uint32_t *way, uint32_t n,
+          int *left)
+{
+    bool is_long =
+        n > 1 && step_columns(r, way[0]) + step_columns(r, way[n - 1]) > *left;
+    int room = is_long ? *left / 2 : *left, rest = room;
+
+    step_draw(r, way[0], &rest);
+    *left -= room - rest;
+}
+
+/* "cache (server) → table_new ×3": what stands before the step, and it; of a
+ * long way the middle is left out. */
+static void
+way_draw(const struct alqi_cli_report *r, uint32_t step, int *left)
+{
+    uint32_t n = 0, first, *way;
+
+    for (uint32_t s = step; s != ALQI_CLI_NO_STEP; s = step_of(r, s)->in)
+        n++;
+    way = alqi_cli_zeros(n, sizeof *way);
+    for (uint32_t i = n; i > 0; step = step_of(r, step)->in)
+        way[--i] = step;
+    first = first_shown(r, way, n, *left);
+    root_draw(r, way, n, left);
+    if (first > 1)
+        alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, left, ARROW "…");
+    for (uint32_t i = first; i < n; i++) {
+        alqi_cli_draw_text(&r->term, ALQI_CLI_DIM, left, ARROW);
+        step_draw(r, way[i], left);
+    }
+    free(way);
 }
 
 /* "92 % insert, 8 % lookup, 3 more": sites of what one step holds. */
 static void
-sites_draw(const struct alqi_cli_report *r, const struct alqi_cli_holding *sum,
+sites_draw(const struct alqi_cli_report *r, const struct alqi_view_holding *sum,
            int used)
 {
     const struct alqi_cli_term *term = &r->term;
@@ -162,7 +245,7 @@ sites_draw(const struct alqi_cli_report *r, const struct alqi_cli_holding *sum,
 
     fprintf(term->out, "%*s", used, "");
     for (i = 0; i < sum->n && i < PARTS; i++) {
-        const struct alqi_cli_holding *part = &sum[1 + i];
+        const struct alqi_view_holding *part = &sum[1 + i];
 
         alqi_cli_draw_text(
             term, ALQI_CLI_DIM, &left, "%s%s ", i > 0 ? ", " : "",
@@ -181,10 +264,11 @@ static void
 holders_draw(const struct alqi_cli_report *r, enum alqi_view_reach reach)
 {
     const struct alqi_cli_term *term = &r->term;
-    const struct alqi_cli_holding *sum = NULL;
+    const struct alqi_view_holding *sum = NULL;
     uint64_t n = 0;
 
-    while ((sum = alqi_cli_holdings_next(&r->leaks.holdings, sum)) != NULL) {
+    while ((sum = alqi_view_holdings_next(&r->leaks.holdings, sum)) != NULL) {
+        struct alqi_cli_sum figures;
         int used;
 
         if (sum->reach != reach || sum->step == ALQI_CLI_NO_STEP ||
@@ -196,7 +280,8 @@ holders_draw(const struct alqi_cli_report *r, enum alqi_view_reach reach)
                     alqi_cli_style(term, ALQI_CLI_PLAIN));
             reach_head(r, "what holds them, and their sites");
         }
-        used = reach_figures(r, &sum->sum);
+        figures = alqi_cli_leaks_sum(&sum->sum);
+        used = reach_figures(r, &figures);
         way_draw(r, sum->step, &(int){term->width - used});
         fputc('\n', term->out);
         sites_draw(r, sum, used + 2);
@@ -342,7 +427,7 @@ static void
 group_draw(const struct alqi_cli_report *r, const struct alqi_view_group *g)
 {
     const struct alqi_cli_term *term = &r->term;
-    struct alqi_cli_sum sum = alqi_cli_leaks_sum(g);
+    struct alqi_cli_sum sum = alqi_cli_leaks_sum(&g->sum);
     double all = r->analysis.totals[ALQI_CLI_LIVE].bytes;
     int used = BYTES + SHARE + STACKS;
 

@@ -234,6 +234,7 @@ alqi_cli_report(int argc, char **argv)
     r.n_stacks = STACKS_DEFAULT;
     rc = alqi_cli_parse("report", argc, argv, &r, &first);
     r.is_leaks = r.is_leaks && r.measure == ALQI_CLI_LIVE;
+    r.analysis_options.is_held_wanted = r.is_leaks;
     if (r.suppress.is_given)
         r.analysis_options.suppress = &r.suppress;
     if (rc < 0 && r.suppress.is_given && !r.is_leaks)

@@ -17,6 +17,7 @@
 #include "cli/tool/output.h"
 #include "cli/merge/inputs.h"
 #include "cli/analysis/view_index.h"
+#include "cli/convert/heap_held.h"
 #include "cli/view/open.h"
 #include "view/index.h"
 
@@ -65,6 +66,31 @@ hash_at(int fd, off_t at)
     return hash_bytes(bytes, n > 0 ? (size_t)n : 0);
 }
 
+/* Of what tells files of that name apart; 0: there is none. */
+static uint64_t
+hash_stat(const char *path)
+{
+    struct stat st;
+    uint64_t words[3];
+
+    if (stat(path, &st) != 0)
+        return 0;
+    words[0] = (uint64_t)st.st_size;
+    words[1] = (uint64_t)st.st_mtim.tv_sec;
+    words[2] = (uint64_t)st.st_mtim.tv_nsec;
+    return hash_bytes((const unsigned char *)words, sizeof words);
+}
+
+/* Of the snapshot beside the trace, whose holders the index has. */
+static uint64_t
+hash_beside(const char *path)
+{
+    char beside[PATH_BYTES + sizeof ALQI_CLI_HEAP_HELD_SUFFIX];
+
+    snprintf(beside, sizeof beside, "%s" ALQI_CLI_HEAP_HELD_SUFFIX, path);
+    return hash_stat(beside);
+}
+
 /* False when the trace is no file that could be known again. */
 static bool
 key_make(struct opener *o)
@@ -90,7 +116,8 @@ key_make(struct opener *o)
     words[2] = hash_at(fd, 0);
     words[3] =
         hash_at(fd, st.st_size > PROBE_BYTES ? st.st_size - PROBE_BYTES : 0);
-    words[4] = hash_bytes((const unsigned char *)version, strlen(version));
+    words[4] = hash_bytes((const unsigned char *)version, strlen(version)) +
+               hash_beside(o->paths.paths[0].path);
     memcpy(o->key, words, sizeof words);
     close(fd);
     return true;

@@ -29,7 +29,8 @@ alq_heap_snapshot(struct alq_domain *d, int fd, unsigned flags)
     if (status != ALQ_OK)
         return status;
     status = alqi_glue_snapshot_take(alqi_heap_domain(d), fd,
-                                     flags & ALQ_SNAPSHOT_STOP, &error);
+                                     flags & ALQ_SNAPSHOT_STOP,
+                                     alqi_glue_snapshot_now_us(), &error);
     if (status == ALQ_EIO)
         errno = error;
     return status;

@@ -185,7 +185,8 @@ graph_write(struct alqi_domain *d, const struct job *job)
                  strerror(errno));
         return why;
     }
-    status = alqi_glue_snapshot_take(d, fd, false, &error);
+    status = alqi_glue_snapshot_take(d, fd, false, alqi_glue_snapshot_now_us(),
+                                     &error);
     if (close(fd) != 0 && status == ALQ_OK) {
         status = ALQ_EIO;
         error = errno;

@@ -31,16 +31,21 @@ modules_write(struct alqi_dump_encoder *e)
     }
 }
 
+/* What the head and the rest are written from. */
+struct parts {
+    struct alqi_glue_snapshot_sites sites;
+    uint64_t wall_us;
+};
+
 static void
 head_write(void *arg, struct alqi_dump_encoder *e)
 {
+    const struct parts *parts = arg;
     char command[ALQI_GLUE_CMDLINE_BYTES];
     size_t n = alqi_glue_trace_cmdline_read(command);
     const char *name;
 
-    (void)arg;
-    alqi_dump_program(e, (uint64_t)getpid(), alqi_plat_wall_ns_sigsafe() / 1000,
-                      command, n);
+    alqi_dump_program(e, (uint64_t)getpid(), parts->wall_us, command, n);
     modules_write(e);
     for (unsigned tag = 0; tag < ALQI_HEAP_TAGS; tag++)
         if ((name = alqi_heap_tag_name(tag)) != NULL)
@@ -48,18 +53,19 @@ head_write(void *arg, struct alqi_dump_encoder *e)
 }
 
 enum alq_status
-alqi_glue_snapshot_take(struct alqi_domain *d, int fd, bool in_stop, int *error)
+alqi_glue_snapshot_take(struct alqi_domain *d, int fd, bool in_stop,
+                        uint64_t wall_us, int *error)
 {
-    struct alqi_glue_snapshot_sites sites = {0};
+    struct parts parts = {.wall_us = wall_us};
     const struct alqi_heap_snapshot_more more = {
         .head = head_write,
         .gather_stw = alqi_glue_snapshot_sites_gather_stw,
         .write = alqi_glue_snapshot_sites_write,
-        .arg = &sites,
+        .arg = &parts,
     };
     enum alq_status status =
         alqi_heap_snapshot_take(d, fd, in_stop, &more, error);
 
-    alqi_glue_snapshot_sites_drop(&sites);
+    alqi_glue_snapshot_sites_drop(&parts.sites);
     return status;
 }

@@ -5,7 +5,9 @@
  *
  * No state is kept: the trace decides that there is one call (trace.c).
  *
- * .inv.named_whole  A snapshot that the trace names is there to its end. */
+ * .inv.named_whole  A snapshot that the trace names is there to its end.
+ * .inv.named_pair   Trace and snapshot tell the same process and microsecond,
+ *             so that a reader takes no other trace's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,6 +19,7 @@
 #include "glue/join/profiler.h"
 #include "glue/tracing/snapshot.h"
 #include "glue/tracing/trace_holders.h"
+#include "glue/tracing/trace_side.h"
 #include "heap/domain_thread.h"
 #include "heap/event.h"
 #include "heap/hosted.h"
@@ -72,7 +75,7 @@ name_make(const struct alqi_tracing *t, char *out, size_t capacity)
 /* ALQ_OK: it is whole. */
 static enum alq_status
 snapshot_write(struct alqi_domain *d, const char *path, bool in_stop,
-               int *error)
+               uint64_t wall_us, int *error)
 {
     int fd =
         open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
@@ -81,7 +84,7 @@ snapshot_write(struct alqi_domain *d, const char *path, bool in_stop,
     *error = errno;
     if (fd < 0)
         return ALQ_EIO;
-    status = alqi_glue_snapshot_take(d, fd, in_stop, error);
+    status = alqi_glue_snapshot_take(d, fd, in_stop, wall_us, error);
     if (close(fd) != 0 && errno != EINTR && status == ALQ_OK) {
         *error = errno;
         status = ALQ_EIO;
@@ -91,6 +94,19 @@ snapshot_write(struct alqi_domain *d, const char *path, bool in_stop,
     return status;
 }
 
+/* .inv.named_pair */
+static void
+snapshot_name(struct alqi_tracing *t, const char *path, uint64_t wall_us)
+{
+    char text[ALQI_SIDE_LINE_BYTES];
+    struct alqi_side_line line = ALQI_SIDE_LINE_IN(text);
+
+    alqi_glue_trace_side_snapshot(&line, alqi_base_file_name(path), wall_us);
+    alqi_plat_lock(&t->lock);
+    (void)alqi_tracing_line_locked(t, text);
+    alqi_plat_unlock(&t->lock);
+}
+
 /* errno is kept: exit may have been called for it. */
 void
 alqi_glue_trace_holders_write(struct alqi_tracing *t, bool in_stop)
@@ -98,6 +114,7 @@ alqi_glue_trace_holders_write(struct alqi_tracing *t, bool in_stop)
     char path[ALQI_TRACING_PATH_BYTES + sizeof ALQI_TRACE_HOLDERS_SUFFIX];
     struct alqi_domain *d = alqi_heap_thread_domain();
     const char *why = refusal(t, d);
+    uint64_t wall_us = alqi_glue_snapshot_now_us();
     int saved = errno, error;
     enum alq_status status;
 
@@ -109,13 +126,11 @@ alqi_glue_trace_holders_write(struct alqi_tracing *t, bool in_stop)
     if (ALQI_HOSTS_OCAML)
         alqi_heap_host_enter(d);
     deaths_tell(d);
-    status = snapshot_write(d, path, in_stop, &error);
+    status = snapshot_write(d, path, in_stop, wall_us, &error);
     if (ALQI_HOSTS_OCAML)
         alqi_heap_host_leave(d);
     if (status == ALQ_OK) {
-        alqi_plat_lock(&t->lock);
-        (void)alqi_tracing_snapshot_locked(t, alqi_base_file_name(path));
-        alqi_plat_unlock(&t->lock);
+        snapshot_name(t, path, wall_us);
     } else {
         alqi_tracing_say("cannot write %s: %s; who holds the blocks of the "
                          "trace is not known\n",

@@ -53,16 +53,13 @@ alqi_glue_trace_side_module(const struct alqi_side_writer *side,
     return alqi_side_write_module(side, &record);
 }
 
-enum alq_status
-alqi_glue_trace_side_snapshot(const struct alqi_side_writer *side,
-                              const char *name)
+void
+alqi_glue_trace_side_snapshot(struct alqi_side_line *line, const char *name,
+                              uint64_t wall_us)
 {
-    char text[ALQI_SIDE_LINE_BYTES];
-    struct alqi_side_line line = ALQI_SIDE_LINE_IN(text);
-
-    alqi_side_text(&line, NULL, "snapshot");
-    alqi_side_text(&line, "file", name);
-    return alqi_side_write_line(side, text);
+    alqi_side_text(line, NULL, "snapshot");
+    alqi_side_text(line, "file", name);
+    alqi_side_number(line, "us", wall_us);
 }
 
 /* The counts of the recording; its readers know by it that the trace is

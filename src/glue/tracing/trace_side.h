@@ -21,10 +21,10 @@ enum alq_status
 alqi_glue_trace_side_module(const struct alqi_side_writer *side,
                             const struct alqi_glue_module *module);
 
-/* The file of a snapshot, without its directory, which is the trace's. */
-enum alq_status
-alqi_glue_trace_side_snapshot(const struct alqi_side_writer *side,
-                              const char *name);
+/* The line of a snapshot: its file, without the directory, which is the
+ * trace's, and when it was taken, as the file tells it. */
+void alqi_glue_trace_side_snapshot(struct alqi_side_line *line,
+                                   const char *name, uint64_t wall_us);
 
 enum alq_status alqi_glue_trace_side_end(
     const struct alqi_side_writer *side, const struct alq_trace_counts *counts,

@@ -263,7 +263,7 @@ alqi_tracing_mark_locked(struct alqi_tracing *t, const char *name)
 }
 
 enum alq_status
-alqi_tracing_snapshot_locked(struct alqi_tracing *t, const char *name)
+alqi_tracing_line_locked(struct alqi_tracing *t, const char *line)
 {
     uint64_t now_ns = alqi_plat_mono_ns_sigsafe();
 
@@ -271,7 +271,7 @@ alqi_tracing_snapshot_locked(struct alqi_tracing *t, const char *name)
     if (t->streams[0] == NULL)
         return ALQ_EIO;
     return text_put_locked(t, now_ns, alqi_tracing_time_us(t, now_ns),
-                           alqi_glue_trace_side_snapshot, name);
+                           alqi_side_write_line, line);
 }
 
 /* ---- opening and closing ------------------------------------------------ */

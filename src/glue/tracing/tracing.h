@@ -122,9 +122,9 @@ int alqi_tracing_flush_locked(struct alqi_tracing *tracing);
 enum alq_status alqi_tracing_mark_locked(struct alqi_tracing *tracing,
                                          const char *name);
 
-/* A snapshot of the heap lies beside the trace, in a file of that name. */
-enum alq_status alqi_tracing_snapshot_locked(struct alqi_tracing *tracing,
-                                             const char *name);
+/* A line of the trace's own, at this moment. */
+enum alq_status alqi_tracing_line_locked(struct alqi_tracing *tracing,
+                                         const char *line);
 
 /* Writes what has waited for long, unless somebody is writing. */
 void alqi_tracing_flush_old(struct alqi_tracing *tracing);
