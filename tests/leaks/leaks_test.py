@@ -60,8 +60,8 @@ def wait_until(is_so):
 
 
 class Case(common.Case):
-    def start(self, *args, program=(SHAPES,), env=None, **more):
-        """The recorded process, once it is ready."""
+    def start(self, *args, program=(SHAPES,), says="ready", env=None, **more):
+        """The recorded process, once it says so."""
         out = os.path.join(self.dir, "out")
         with open(out, "wb") as f:
             run = subprocess.Popen(
@@ -74,7 +74,7 @@ class Case(common.Case):
 
         def is_ready():
             with open(out) as f:
-                return "ready" in f.read() or run.poll() is not None
+                return says in f.read() or run.poll() is not None
         wait_until(is_ready)
         self.assertIsNone(run.poll())
         return run, children(run.pid)[0]
