@@ -1,13 +1,13 @@
 """An index of the viewer's engine, read after src/view/index.h alone."""
 import struct
 
-VERSION = 7
+VERSION = 8
 BLOCK_ROWS = 1024
 SECTIONS = ("meta", "data", "slices", "events", "chains", "classes", "origins",
             "stacks", "nodes", "functions", "threads", "resident", "marks",
-            "notes", "text_at", "texts")
+            "notes", "steps", "text_at", "texts")
 COLUMNS = ("born", "life", "class", "stack", "origin", "samples", "flags",
-           "promoted")
+           "promoted", "holder")
 PEAK, LEFT = 7, 32  # bits of flags; the peak has one for each colour
 COLOURS = 3
 FOOT_BYTES = 16 * len(SECTIONS) + 8 + 40 + 4 + 4 + 8
