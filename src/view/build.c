@@ -132,9 +132,8 @@ alqi_view_build_drop(struct alqi_view_build *b)
 {
     if (b == NULL)
         return;
-    for (uint32_t i = 0; i < b->ends.n; i++) {
+    for (uint32_t i = 0; i < b->ends.n; i++)
         ends_free(ends_of(b, i));
-    }
     for (int i = 0; i < ALQI_VIEW_N_SECTIONS; i++)
         free(b->sections[i].rows);
     free(b->ends.rows);

@@ -57,7 +57,7 @@ struct alqi_view_coins {
     double next;
 };
 
-/* Of a block that is seen with chance p. */
+/* Of a block that is seen with chance p; of 1: each colour sees it. */
 struct alqi_view_coins alqi_view_coins(double p);
 /* Bits: the colours in which the block is seen. */
 unsigned alqi_view_colours_by(uint64_t seed, uint64_t id,

@@ -124,27 +124,37 @@ finalise(alq_value block)
 static const struct alq_custom_ops ops = {.name = "counted",
                                           .finalise = finalise};
 
+/* A list with one element more. */
+static alq_value
+cons(alq_value head, alq_value tail)
+{
+    ALQ_FRAME(d, f, head, tail);
+    alq_value pair;
+
+    f.head = head;
+    f.tail = tail;
+    pair = alq_alloc_small(d, 2, 0);
+    CHECK(!alq_is_null(pair));
+    alq_init_small(pair, 0, f.head);
+    alq_init_small(pair, 1, f.tail);
+    return pair;
+}
+
 /* What has a finaliser is read, though all of it died. */
 static void
 each_dead_custom_block_is_finalised(void **state)
 {
-    ALQ_FRAME(d, f, all, v);
+    ALQ_FRAME(d, f, all);
     int i;
 
     (void)state;
     n_finalised = 0;
     for (i = 0, f.all = ALQ_UNIT; i < STRINGS; i++) {
-        alq_value pair;
+        alq_value v = alq_alloc_custom(d, &ops, STRING_BYTES);
 
-        f.v = alq_alloc_custom(d, &ops, STRING_BYTES);
-        CHECK(!alq_is_null(f.v));
-        pair = alq_alloc_small(d, 2, 0);
-        CHECK(!alq_is_null(pair));
-        alq_init_small(pair, 0, f.v);
-        alq_init_small(pair, 1, f.all);
-        f.all = pair;
+        CHECK(!alq_is_null(v));
+        f.all = cons(v, f.all);
     }
-    f.v = ALQ_UNIT;
     collect();
     assert_int_equal(n_finalised, 0);
     f.all = ALQ_UNIT;
@@ -156,21 +166,17 @@ each_dead_custom_block_is_finalised(void **state)
 static alq_value
 strings(int n)
 {
-    ALQ_FRAME(d, f, all, string);
+    ALQ_FRAME(d, f, all);
     char chars[STRING_BYTES];
     int i;
 
     for (i = 0, f.all = ALQ_UNIT; i < n; i++) {
-        alq_value pair;
+        alq_value string;
 
         memset(chars, i, sizeof chars);
-        f.string = alq_string_copy(d, chars, sizeof chars);
-        CHECK(!alq_is_null(f.string));
-        pair = alq_alloc_small(d, 2, 0);
-        CHECK(!alq_is_null(pair));
-        alq_init_small(pair, 0, f.string);
-        alq_init_small(pair, 1, f.all);
-        f.all = pair;
+        string = alq_string_copy(d, chars, sizeof chars);
+        CHECK(!alq_is_null(string));
+        f.all = cons(string, f.all);
     }
     return f.all;
 }
@@ -250,11 +256,7 @@ data_of_ephemerons_are_counted(void **state)
             alq_init_small(v, k, alq_from_int(i));
         f.ephe = alq_ephe_make(d, 1, &f.key, v);
         CHECK(!alq_is_null(f.ephe));
-        v = alq_alloc_small(d, 2, 0);
-        CHECK(!alq_is_null(v));
-        alq_init_small(v, 0, f.ephe);
-        alq_init_small(v, 1, f.all);
-        f.all = v;
+        f.all = cons(f.ephe, f.all);
     }
     collect();
     collect();

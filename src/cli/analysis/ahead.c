@@ -13,10 +13,11 @@
  *
  * .inv.batch   A batch is the reader's while it is free, and the analysis's
  *              from queued on; the mutex hands it over.
- * .inv.stacks  Until it has ended, the reader alone touches the input, and the
- *              stacks, which have moved in here so long. What an event points
- *              to (a location's entries) stays where it is until the input is
- *              dropped, and is complete when its batch is queued. */
+ * .inv.stacks  Until it has ended, the reader alone touches the stacks, which
+ *              have moved in here so long, and the input, but for what never
+ *              changes: its name, and what the trace's head says. What an event
+ *              points to (a location's entries) stays where it is until the
+ *              input is dropped, and is complete when its batch is queued. */
 #include <pthread.h>
 #include <stdlib.h>
 

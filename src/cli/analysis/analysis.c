@@ -615,8 +615,7 @@ static inline void
 take_event(struct alqi_cli_analysis *a, const struct alqi_ctf_event *e,
            uint32_t node)
 {
-    uint64_t us =
-        e->time_us > a->info->start_us ? e->time_us - a->info->start_us : 0;
+    uint64_t us = e->time_us > a->start_us ? e->time_us - a->start_us : 0;
 
     if (us > a->end_us)
         a->end_us = us;
@@ -806,6 +805,7 @@ alqi_cli_analysis_begin(struct alqi_cli_analysis *a,
     a->options = *options;
     a->reader = reader;
     a->info = alqi_ctf_reader_info(a->reader);
+    a->start_us = a->info->start_us;
     if (a->options.temporary_us == 0)
         a->options.temporary_us = alqi_cli_temporary_us(a->info->context);
     alqi_cli_timeline_init(&a->timeline);

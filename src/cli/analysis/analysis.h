@@ -195,6 +195,8 @@ struct alqi_cli_analysis {
     uint32_t kept_epoch;
     /* kept_epoch at which all are renumbered before another one begins */
     uint32_t last_epoch;
+    /* info->start_us: the reader changes its own lines at each event */
+    uint64_t start_us;
     /* time of the last event since the start of the trace */
     uint64_t end_us;
     /* of one sampled block */
@@ -251,6 +253,7 @@ alqi_cli_temporary_us(const char *context)
 /* What an object keeps of its class: that, or a further value, of a block that
  * is POSSIBLE only because an allocator's memory may be old. */
 enum { ALQI_CLI_REACH_OLD = ALQI_VIEW_REACHES };
+_Static_assert(ALQI_CLI_REACH_OLD < 8, "it fits into an object's three bits");
 
 static inline enum alqi_view_reach
 alqi_cli_reach_of(const struct alqi_cli_life *life)

@@ -92,15 +92,13 @@ words_tried(const struct alqi_cli_estimator *e, uint64_t length)
     return e->is_bytes ? alqi_base_malloc_words(length) : length + 1;
 }
 
-/* How a block of so many words is seen at the rate, which leaves blocks out. */
+/* How a block of so many words is seen at the rate. */
 static struct alqi_cli_chances
 chances_compute(const struct alqi_cli_rate *rate, uint64_t words)
 {
-    struct alqi_cli_chances c = {.p = -expm1((double)words * rate->log_miss)};
+    double p = rate->lambda < 1 ? -expm1((double)words * rate->log_miss) : 1;
 
-    if (c.p < 1) /* a large block's is 1 by rounding */
-        c.coins = alqi_view_coins(c.p);
-    return c;
+    return (struct alqi_cli_chances){p, alqi_view_coins(p)};
 }
 
 /* The same from the table, or in `room`: valid until the next rate is added. */
@@ -118,14 +116,6 @@ chances_of(struct alqi_cli_rate *rate, uint64_t words,
     if (rate->chances[words].p == 0)
         rate->chances[words] = chances_compute(rate, words);
     return &rate->chances[words];
-}
-
-static double
-probability(struct alqi_cli_rate *rate, uint64_t words)
-{
-    struct alqi_cli_chances room;
-
-    return rate->lambda < 1 ? chances_of(rate, words, &room)->p : 1;
 }
 
 /* Probability at the rate of the trace to compare with. */
@@ -147,12 +137,11 @@ null_variance(double bytes, double p, double q)
 struct alqi_cli_odds
 alqi_cli_odds(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length)
 {
+    struct alqi_cli_chances room;
     uint64_t words = words_tried(e, length);
 
-    return (struct alqi_cli_odds){
-        words,
-        probability(&e->rates[rate], words),
-    };
+    return (struct alqi_cli_odds){words,
+                                  chances_of(&e->rates[rate], words, &room)->p};
 }
 
 /* Horvitz and Thompson: the block stands for 1/p of its kind; variance and
@@ -199,21 +188,16 @@ struct alqi_cli_weight
 alqi_cli_weigh_colour(struct alqi_cli_estimator *e, uint16_t rate,
                       uint64_t length)
 {
-    struct alqi_cli_rate *of = &e->rates[rate];
     struct alqi_cli_chances room;
-    const struct alqi_cli_chances *c;
     uint64_t words = words_tried(e, length);
     double q = 0;
 
-    if (of->lambda >= 1 && e->other_lambda == 0)
+    if (e->rates[rate].lambda >= 1 && e->other_lambda == 0)
         return alqi_cli_weigh(e, rate, length);
     if (e->other_lambda > 0)
         q = alqi_view_colour_chance(other_probability(e, words));
-    if (of->lambda >= 1)
-        return weigh(alqi_cli_block_bytes(e, length), 1, q);
-    c = chances_of(of, words, &room);
-    return weigh(alqi_cli_block_bytes(e, length), c->p < 1 ? c->coins.next : 1,
-                 q);
+    return weigh(alqi_cli_block_bytes(e, length),
+                 chances_of(&e->rates[rate], words, &room)->coins.next, q);
 }
 
 /* Without sampling every colour sees every block. */
@@ -222,13 +206,12 @@ alqi_cli_colours(struct alqi_cli_estimator *e, uint16_t rate, uint64_t length,
                  uint64_t id)
 {
     struct alqi_cli_chances room;
-    const struct alqi_cli_chances *c;
 
     if (e->rates[rate].lambda >= 1)
         return ALQI_VIEW_ALL_COLOURS;
-    c = chances_of(&e->rates[rate], words_tried(e, length), &room);
-    return c->p < 1 ? alqi_view_colours_by(e->colour_seed, id, &c->coins)
-                    : ALQI_VIEW_ALL_COLOURS;
+    return alqi_view_colours_by(
+        e->colour_seed, id,
+        &chances_of(&e->rates[rate], words_tried(e, length), &room)->coins);
 }
 
 /* A word's weight in one colour: half of it is what "near" means in

@@ -25,7 +25,7 @@ enum { ALQI_CLI_P_CACHED = 2048, ALQI_CLI_RATES_MAX = 65535 };
 struct alqi_cli_chances {
     /* that a block is seen */
     double p;
-    /* in which colours; unset where p is 1 */
+    /* in which colours */
     struct alqi_view_coins coins;
 };
 
