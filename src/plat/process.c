@@ -9,6 +9,8 @@
 #include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "plat/process.h"
@@ -65,6 +67,15 @@ void
 alqi_plat_thread_name(const char *name)
 {
     prctl(PR_SET_NAME, name);
+}
+
+/* Linux has a priority of each thread. */
+void
+alqi_plat_thread_nice(int by)
+{
+    id_t self = (id_t)syscall(SYS_gettid);
+
+    (void)setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + by);
 }
 
 int

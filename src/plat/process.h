@@ -16,6 +16,10 @@ void alqi_plat_executable_sigsafe(char *path, size_t n);
 /* The calling thread's name for ps(1) and debuggers; 15 bytes of it count. */
 void alqi_plat_thread_name(const char *name);
 
+/* The calling thread has less of the processor where others want it, as nice(1)
+ * has it. */
+void alqi_plat_thread_nice(int by);
+
 /* A descriptor that is readable from the first _raise on, closed on exec; -1:
  * there is none.  Reading it makes it unreadable again. */
 int alqi_plat_event_open(void);

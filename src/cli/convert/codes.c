@@ -49,6 +49,10 @@ struct alqi_cli_codes {
     /* code -> id of the module, or number of the piece of jit's, that it was
      * given out for */
     struct alqi_base_map code_home;
+    /* codes in modules, in the order in which they were given out; the first
+     * n_read were looked up by _read_ahead; owned */
+    uint64_t *given;
+    size_t n_given, n_read, given_capacity;
     /* what the last lookup returned; valid until the next one */
     struct alqi_ctf_entry entries[ALQI_CLI_ENTRIES_MAX];
     /* the function name in entries[0] of lookup_unknown */
@@ -92,6 +96,7 @@ alqi_cli_codes_drop(struct alqi_cli_codes *c)
     alqi_base_map_clear(&c->python_of);
     alqi_base_arena_drop(&c->kept);
     alqi_base_map_clear(&c->code_home);
+    free(c->given);
     free(c);
 }
 
@@ -293,6 +298,18 @@ lookup_python(struct alqi_cli_codes *c, uint64_t code,
     *out = (struct alqi_ctf_location){code, 1, c->entries};
 }
 
+/* Enters a code that is given out for the first time. False: no memory. */
+static bool
+code_give(struct alqi_cli_codes *c, uint64_t code, uint32_t module)
+{
+    if (!alqi_cli_recording_room(&c->given, c->n_given, &c->given_capacity,
+                                 sizeof *c->given) ||
+        !alqi_base_map_put(&c->code_home, code, module))
+        return false;
+    c->given[c->n_given++] = code;
+    return true;
+}
+
 /* .inv.code */
 uint64_t
 alqi_cli_codes_from(struct alqi_cli_codes *c, uint64_t pc, uint64_t time_ns)
@@ -313,7 +330,7 @@ alqi_cli_codes_from(struct alqi_cli_codes *c, uint64_t pc, uint64_t time_ns)
         return ALQI_CODE_BARE | pc;
     code = alqi_code_of(pc, m->reuse);
     if (!alqi_base_map_get(&c->code_home, code, &home) &&
-        !alqi_base_map_put(&c->code_home, code, m->id))
+        !code_give(c, code, m->id))
         return 0;
     return code != 0 ? code : ALQI_CODE_BARE;
 }
@@ -361,16 +378,36 @@ lookup_made(struct alqi_cli_codes *c, uint64_t code, uint64_t piece,
     *out = (struct alqi_ctf_location){code, 1, c->entries};
 }
 
-/* Names of a code, outermost function first. A return address points behind
- * its call, so the symbols are asked for the byte before it; bias turns the
- * address into one of the module's file. */
+/* A return address points behind its call, so the symbols are asked for the
+ * byte before it; bias turns the address into one of the module's file. */
+static size_t
+code_resolve(const struct alqi_cli_codes *c, uint64_t code, uint64_t home,
+             const struct alqi_symbol_frame **frames)
+{
+    const struct alqi_cli_module *m = c->modules[home];
+
+    return alqi_symbol_resolve(m->symbols,
+                               alqi_code_address(code) - 1 - m->bias, frames);
+}
+
+void
+alqi_cli_codes_read_ahead(struct alqi_cli_codes *c)
+{
+    const struct alqi_symbol_frame *frames;
+    uint64_t home;
+
+    for (; c->n_read < c->n_given; c->n_read++)
+        if (alqi_base_map_get(&c->code_home, c->given[c->n_read], &home))
+            code_resolve(c, c->given[c->n_read], home, &frames);
+}
+
+/* Names of a code, outermost function first. */
 void
 alqi_cli_codes_lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
 {
     struct alqi_cli_codes *c = arg;
     const struct alqi_symbol_frame *frames;
-    const struct alqi_cli_module *m;
-    uint64_t home, address;
+    uint64_t home;
     size_t n;
 
     if (code == ALQI_CLI_CODE_MAPPING) {
@@ -391,9 +428,7 @@ alqi_cli_codes_lookup(void *arg, uint64_t code, struct alqi_ctf_location *out)
         lookup_made(c, code, home, out);
         return;
     }
-    m = c->modules[home];
-    address = alqi_code_address(code);
-    n = alqi_symbol_resolve(m->symbols, address - 1 - m->bias, &frames);
+    n = code_resolve(c, code, home, &frames);
     if (n > ALQI_CLI_ENTRIES_MAX) { /* the outermost ones say least */
         frames += n - ALQI_CLI_ENTRIES_MAX;
         n = ALQI_CLI_ENTRIES_MAX;

@@ -76,6 +76,10 @@ bool alqi_cli_codes_python(struct alqi_cli_codes *codes,
 uint64_t alqi_cli_codes_from(struct alqi_cli_codes *codes, uint64_t pc,
                              uint64_t time_ns);
 
+/* Reads the symbols of the codes given out so far, of modules, so that a lookup
+ * finds them read. */
+void alqi_cli_codes_read_ahead(struct alqi_cli_codes *codes);
+
 /* As alqi_ctf_lookup_fn; arg is the codes. */
 void alqi_cli_codes_lookup(void *arg, uint64_t code,
                            struct alqi_ctf_location *out);

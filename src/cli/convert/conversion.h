@@ -174,6 +174,9 @@ void alqi_cli_exact_writer_drop(struct alqi_cli_exact_writer *writer);
 /* Address -> object id of the blocks that live; NULL: there is no such part. */
 const struct alqi_base_map *
 alqi_cli_exact_live(const struct alqi_cli_exact_writer *writer);
+/* As alqi_cli_conversion_has_times; writer may be NULL. */
+bool
+alqi_cli_exact_writer_has_clock(const struct alqi_cli_exact_writer *writer);
 uint64_t
 alqi_cli_exact_writer_n_damaged(const struct alqi_cli_exact_writer *writer);
 /* Writes the events up to that time (UINT64_MAX: all there are), but at most

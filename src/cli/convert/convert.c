@@ -285,6 +285,25 @@ alqi_cli_conversion_more(struct alqi_cli_conversion *c)
                             : alqi_cli_exact_writer_open(c, c->recording);
 }
 
+bool
+alqi_cli_conversion_has_times(const struct alqi_cli_conversion *c)
+{
+    return alqi_cli_exact_writer_has_clock(c->exact);
+}
+
+bool
+alqi_cli_conversion_is_alike(const struct alqi_cli_conversion *c)
+{
+    return !(alqi_cli_recording_most_rate(c->recording) > c->most_rate) &&
+           !alqi_cli_jit_has_any(c->jit);
+}
+
+void
+alqi_cli_conversion_read_symbols(struct alqi_cli_conversion *c)
+{
+    alqi_cli_codes_read_ahead(c->codes);
+}
+
 double
 alqi_cli_conversion_progress(const struct alqi_cli_conversion *c)
 {

@@ -73,6 +73,15 @@ alqi_cli_conversion_flush(struct alqi_cli_conversion *conversion);
  * step left no more. */
 enum alq_status
 alqi_cli_conversion_more(struct alqi_cli_conversion *conversion);
+/* Whether the next step may write: times can be told. */
+bool
+alqi_cli_conversion_has_times(const struct alqi_cli_conversion *conversion);
+/* Whether the trace comes to be what a conversion of the whole recording at
+ * once would make: not where its rate rose since, or where the process makes
+ * code, whose names come late. */
+bool alqi_cli_conversion_is_alike(const struct alqi_cli_conversion *conversion);
+/* Reads the symbols of what has been taken so far, before a packet is ended. */
+void alqi_cli_conversion_read_symbols(struct alqi_cli_conversion *conversion);
 /* The part of the known recording that has been taken: 0 to 1, by chunks of
  * sampled streams. */
 double

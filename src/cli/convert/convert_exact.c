@@ -522,6 +522,12 @@ alqi_cli_exact_live(const struct alqi_cli_exact_writer *w)
     return w != NULL ? &w->live : NULL;
 }
 
+bool
+alqi_cli_exact_writer_has_clock(const struct alqi_cli_exact_writer *w)
+{
+    return w == NULL || alqi_cli_exact_has_clock(w->exact);
+}
+
 uint64_t
 alqi_cli_exact_writer_n_damaged(const struct alqi_cli_exact_writer *w)
 {

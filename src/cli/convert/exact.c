@@ -33,6 +33,9 @@
 static const uint64_t NS_MAX = (uint64_t)1 << 62;
 /* A free this near to the moment may still be undone; a realloc takes less. */
 static const uint64_t HOLD_NS = 10000000;
+/* Between the outer pairs of a clock: a pair read a microsecond apart makes an
+ * error of a millionth of a second in twenty. */
+static const uint64_t CLOCK_NS_LEAST = 50000000;
 
 enum {
     /* nanoseconds a tick, of a recording too short to measure it */
@@ -112,6 +115,8 @@ struct alqi_cli_exact {
     uint64_t ticks_0, ns_0;
     /* nanoseconds a tick, by the recording's clock pairs */
     double tick_ns;
+    /* nanoseconds between the outer pairs */
+    uint64_t clock_ns;
     /* of the event handed out last */
     uint64_t last_ticks, last_ns;
     /* the recording's moment: what comes after it is left out */
@@ -618,6 +623,7 @@ clock_read(struct alqi_cli_exact *x)
     free(d);
     x->ticks_0 = p.ticks_0;
     x->ns_0 = p.ns_0 < NS_MAX ? p.ns_0 : NS_MAX;
+    x->clock_ns = p.ns_1 > p.ns_0 ? p.ns_1 - p.ns_0 : 0;
     x->tick_ns =
         p.ticks_1 > p.ticks_0 && p.ns_1 > p.ns_0
             ? (double)(p.ns_1 - p.ns_0) / (double)(p.ticks_1 - p.ticks_0)
@@ -744,6 +750,12 @@ alqi_cli_exact_next(struct alqi_cli_exact *x)
                                ? s->decoded[(s->n_decoded - 1) % AHEAD].address
                                : 0;
     return &s->out;
+}
+
+bool
+alqi_cli_exact_has_clock(const struct alqi_cli_exact *x)
+{
+    return !x->is_growing || x->clock_ns >= CLOCK_NS_LEAST;
 }
 
 uint32_t

@@ -70,6 +70,9 @@ uint32_t alqi_cli_exact_n_nodes(const struct alqi_cli_exact *exact);
 /* Module events that must be known before the node's pc is looked up. */
 uint64_t alqi_cli_exact_modules_before(const struct alqi_cli_exact *exact,
                                        uint32_t node);
+/* The recording has ended, or its ticks can be told as times: its pairs of both
+ * are far enough apart. */
+bool alqi_cli_exact_has_clock(const struct alqi_cli_exact *exact);
 uint32_t alqi_cli_exact_n_streams(const struct alqi_cli_exact *exact);
 uint64_t alqi_cli_exact_n_damaged(const struct alqi_cli_exact *exact);
 

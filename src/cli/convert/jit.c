@@ -252,6 +252,15 @@ alqi_cli_jit_read(struct alqi_cli_jit *jit)
 
 /* ---- answers ------------------------------------------------------------- */
 
+bool
+alqi_cli_jit_has_any(const struct alqi_cli_jit *jit)
+{
+    for (unsigned i = 0; i < FILES; i++)
+        if (jit->files[i].fd >= 0 || jit->files[i].refused != NULL)
+            return true;
+    return false;
+}
+
 /* A piece's number says whose it is in its lowest bit. */
 bool
 alqi_cli_jit_find(const struct alqi_cli_jit *jit, uint64_t address,

@@ -24,6 +24,9 @@ void alqi_cli_jit_drop(struct alqi_cli_jit *jit);
 /* Takes in what the files have got since the last time. */
 void alqi_cli_jit_read(struct alqi_cli_jit *jit);
 
+/* Whether such a file was found, of use or not. */
+bool alqi_cli_jit_has_any(const struct alqi_cli_jit *jit);
+
 /* Finds the piece of code over an address (a return address less 1) at a time
  * of CLOCK_MONOTONIC. *piece tells it from all others. */
 bool alqi_cli_jit_find(const struct alqi_cli_jit *jit, uint64_t address,

@@ -36,6 +36,8 @@ struct alqi_cli_recording {
     uint64_t moment_ns;
     /* its process stands still: it is one moment's, whole and held */
     bool is_still;
+    /* samples are read up to BEHIND_NS before the last growth */
+    bool is_behind;
     /* open for as long as the recording, to map it anew */
     int fd;
     /* the writer's, as it is known here (containers); 0: it does not run */
@@ -95,22 +97,51 @@ alqi_cli_recordings_until(uint64_t ns)
     until_ns = ns;
 }
 
-/* Maps the recording anew, held still. The streams are held one after the
- * other, so together they are whole only up to a time before the first: the
- * moment. The margin covers the error of ticks as nanoseconds. On failure r
- * has no mapping, and only dropping it is allowed. False: errno. */
+/* Whether more may come: as the header says it now. */
 static bool
-freeze(struct alqi_cli_recording *r, int fd)
+goes_on(const struct alqi_cli_recording *r)
 {
-    enum { MARGIN_NS = 200000 };
+    const struct alqi_raw_header *now = (const void *)r->bytes;
+
+    return (atomic_load(&now->flags) &
+            (ALQI_RAW_DETACHED | ALQI_RAW_EXECUTED)) == 0 &&
+           alqi_cli_recording_is_live_as(r, r->pid);
+}
+
+static bool
+is_exact(const struct alqi_cli_recording *r)
+{
+    return (atomic_load(&r->header.flags) & ALQI_RAW_IS_EXACT) != 0;
+}
+
+/* Keeps .inv.moment (doc/design/record.md): the moment of one that goes on,
+ * taken before what is there is looked at. Exact streams are held one after the
+ * other, so together they are whole only up to a time before the first; the
+ * margin covers the error of ticks as nanoseconds. Samples are whole up to a
+ * time at which each writer has written the events whose time it has taken: one
+ * that takes longer has its event later in the trace. */
+static void
+moment_set(struct alqi_cli_recording *r)
+{
+    enum { EXACT_NS = 200000, BEHIND_NS = 20000000 };
     uint64_t moment_ns;
 
     r->moment_ns = r->until_ns;
-    if (!r->is_still && alqi_cli_recording_is_live_as(r, r->pid)) {
-        moment_ns = alqi_plat_mono_ns_sigsafe() - MARGIN_NS;
-        if (r->moment_ns == 0 || moment_ns < r->moment_ns)
-            r->moment_ns = moment_ns;
-    }
+    if (is_exact(r) ? r->is_still : !r->is_behind)
+        return;
+    if (!goes_on(r))
+        return;
+    moment_ns =
+        alqi_plat_mono_ns_sigsafe() - (r->is_behind ? BEHIND_NS : EXACT_NS);
+    if (r->moment_ns == 0 || moment_ns < r->moment_ns)
+        r->moment_ns = moment_ns;
+}
+
+/* Maps the recording anew, held still. On failure r has no mapping, and only
+ * dropping it is allowed. False: errno. */
+static bool
+freeze(struct alqi_cli_recording *r, int fd)
+{
     munmap((void *)r->bytes, r->n_bytes);
     r->bytes = alqi_cli_freeze(fd, r->is_still, &r->n_bytes);
     return r->bytes != NULL;
@@ -149,7 +180,7 @@ recording_map(struct alqi_cli_recording *r, const char *path)
         return strerror(errno);
     r->bytes = map;
     r->n_bytes = (size_t)size_bytes;
-    r->until_ns = r->moment_ns = until_ns;
+    r->until_ns = until_ns;
     memcpy(&r->header, map, sizeof r->header);
     if (!header_check(r, &why))
         return why;
@@ -157,20 +188,23 @@ recording_map(struct alqi_cli_recording *r, const char *path)
     r->header.host[sizeof r->header.host - 1] = '\0';
     r->header.jit_dump[sizeof r->header.jit_dump - 1] = '\0';
     r->pid = writer_find(&r->header);
-    if ((r->is_still || (r->header.flags & ALQI_RAW_IS_EXACT) != 0) &&
-        !freeze(r, r->fd))
+    moment_set(r);
+    if ((r->is_still || is_exact(r)) && !freeze(r, r->fd))
         return strerror(errno);
     return NULL;
 }
 
+enum way { AS_IT_IS, STILL, BEHIND };
+
 static struct alqi_cli_recording *
-recording_open(const char *path, bool is_still, char *error, size_t error_bytes)
+recording_open(const char *path, enum way way, char *error, size_t error_bytes)
 {
     struct alqi_cli_recording *r = calloc(1, sizeof *r);
     const char *why = "there is no memory";
 
     if (r != NULL) {
-        r->is_still = is_still;
+        r->is_still = way == STILL;
+        r->is_behind = way == BEHIND;
         why = recording_map(r, path);
     }
     if (why == NULL)
@@ -183,13 +217,20 @@ recording_open(const char *path, bool is_still, char *error, size_t error_bytes)
 struct alqi_cli_recording *
 alqi_cli_recording_open(const char *path, char *error, size_t error_bytes)
 {
-    return recording_open(path, false, error, error_bytes);
+    return recording_open(path, AS_IT_IS, error, error_bytes);
 }
 
 struct alqi_cli_recording *
 alqi_cli_recording_open_still(const char *path, char *error, size_t error_bytes)
 {
-    return recording_open(path, true, error, error_bytes);
+    return recording_open(path, STILL, error, error_bytes);
+}
+
+struct alqi_cli_recording *
+alqi_cli_recording_open_behind(const char *path, char *error,
+                               size_t error_bytes)
+{
+    return recording_open(path, BEHIND, error, error_bytes);
 }
 
 void
@@ -245,10 +286,9 @@ map_grow(struct alqi_cli_recording *r)
 bool
 alqi_cli_recording_grow(struct alqi_cli_recording *r, pid_t pid)
 {
-    bool is_exact = (r->header.flags & ALQI_RAW_IS_EXACT) != 0;
-
     r->pid = pid;
-    if (is_exact ? !freeze(r, r->fd) : !map_grow(r))
+    moment_set(r);
+    if (is_exact(r) ? !freeze(r, r->fd) : !map_grow(r))
         return false;
     header_renew(r);
     return true;

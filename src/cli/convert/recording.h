@@ -23,6 +23,12 @@ alqi_cli_recording_open(const char *path, char *error, size_t error_bytes);
 struct alqi_cli_recording *alqi_cli_recording_open_still(const char *path,
                                                          char *error,
                                                          size_t error_bytes);
+/* The same of one that is converted while its process writes it: what is newer
+ * than a moment before each call of grow is left out, so that the streams are
+ * whole up to there. */
+struct alqi_cli_recording *alqi_cli_recording_open_behind(const char *path,
+                                                          char *error,
+                                                          size_t error_bytes);
 /* A file whose header was never finished: its process ended, or was killed, as
  * it began it, or is beginning it now. */
 bool alqi_cli_recording_is_unbegun(const char *path);
@@ -90,9 +96,9 @@ const uint8_t *
 alqi_cli_recording_chunks(const struct alqi_cli_recording *recording,
                           size_t *n_places);
 
-/* What comes after that time, on CLOCK_MONOTONIC, is left out: of an exact one
- * that goes on because its streams are whole up to then, and see _until.
- * UINT64_MAX: nothing is. */
+/* What comes after that time, on CLOCK_MONOTONIC, is left out: of one that goes
+ * on and is exact, or read behind its writer, because its streams are whole up
+ * to then, and see _until.  UINT64_MAX: nothing is. */
 uint64_t
 alqi_cli_recording_moment_ns(const struct alqi_cli_recording *recording);
 
@@ -138,8 +144,8 @@ void alqi_cli_merge_drop(struct alqi_cli_merge *merge);
 /* The next event; false at the end, or at the recording's moment. */
 bool alqi_cli_merge_next(struct alqi_cli_merge *merge,
                          struct alqi_cli_merged *out);
-/* After the end: goes on with what the recording has got since.  False when
- * there is no memory. */
+/* After the end, or at the moment: goes on with what the recording has got
+ * since.  False when there is no memory. */
 bool alqi_cli_merge_more(struct alqi_cli_merge *merge);
 /* Chunks that were damaged, so far: what came before the damage was read. */
 uint64_t alqi_cli_merge_n_damaged(const struct alqi_cli_merge *merge);

@@ -5,12 +5,14 @@
  * the exact part are left to exact.c.
  *
  * States of a stream: has a next event (in the heap) -> waiting (used up) ->
- * woken by alqi_cli_merge_more when the recording has grown.
+ * woken by alqi_cli_merge_more when the recording has grown. The merge is over
+ * at the recording's moment, with streams in the heap, until then.
  *
  * .inv.merge  Events leave in order of time. A module is announced before any
  *             stack that has its addresses: its record is older, and ties go
  *             to the modules' stream. What a recording has got since the merge
- *             came to its end is merged the same way, by itself.
+ *             came to its end is merged the same way, by itself; where it was
+ *             over at the moment, all that comes then is later than it.
  * .inv.final  A chunk whose stream has another one behind it does not change
  *             any more. */
 #include <stdlib.h>
@@ -61,6 +63,8 @@ struct alqi_cli_merge {
     size_t n_heap;
     /* the top of the heap was handed out */
     bool is_started;
+    /* the top of the heap is later than the recording's moment */
+    bool is_over;
     /* chunks and events passed over, so far */
     uint64_t n_damaged;
     /* for the progress: chunks indexed, chunks opened */
@@ -255,8 +259,8 @@ comes_before(const void *left, const void *right)
     return a->is_modules && !b->is_modules;
 }
 
-/* Puts waiting streams that have a next event again into the heap, and orders
- * it. False: there is no memory. */
+/* Lets all streams read on, puts waiting ones that have a next event again into
+ * the heap, and orders it. False: there is no memory. */
 static bool
 streams_wake(struct alqi_cli_merge *m)
 {
@@ -268,9 +272,9 @@ streams_wake(struct alqi_cli_merge *m)
     for (size_t i = 0; i < m->n_streams; i++) {
         struct stream *s = m->streams[i];
 
+        stream_more(m, s);
         if (!s->is_waiting)
             continue;
-        stream_more(m, s);
         s->is_waiting = !stream_next(m, s);
         if (!s->is_waiting)
             m->heap[m->n_heap++] = s;
@@ -320,8 +324,8 @@ alqi_cli_merge_more(struct alqi_cli_merge *m)
     size_t n_places;
     const uint8_t *bytes = alqi_cli_recording_chunks(m->recording, &n_places);
 
-    ALQI_ASSERT(m->n_heap == 0);
-    m->is_started = false;
+    ALQI_ASSERT(m->n_heap == 0 || m->is_over);
+    m->is_started = m->is_over = false; /* the top was not handed out */
     if (bytes != m->bytes)
         streams_rebase(m, bytes);
     return chunks_index(m) && streams_wake(m);
@@ -350,12 +354,13 @@ alqi_cli_merge_next(struct alqi_cli_merge *m, struct alqi_cli_merged *out)
 {
     struct stream *s;
 
-    if (m->n_heap > 0)
+    if (m->n_heap > 0 && !m->is_over)
         merge_advance(m);
-    if (m->n_heap == 0)
+    if (m->n_heap == 0 || m->is_over)
         return false;
     s = m->heap[0];
-    if (s->event.time_ns > alqi_cli_recording_moment_ns(m->recording))
+    m->is_over = s->event.time_ns > alqi_cli_recording_moment_ns(m->recording);
+    if (m->is_over)
         return false;
     out->event = &s->event;
     out->frames = s->decoder.frames;

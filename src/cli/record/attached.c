@@ -20,6 +20,7 @@
 #include "base/base.h"
 #include "base/file_name.h"
 #include "cli/attach/attach.h"
+#include "cli/record/meanwhile.h"
 #include "cli/tool/cli.h"
 #include "cli/tool/proc.h"
 
@@ -117,6 +118,8 @@ record(struct alqi_cli_record_run *r, struct alqi_cli_attach *attach)
     }
     say_begun(r, t, &told);
     r->pid = t->inner_pid;
+    r->symbols = alqi_symbol_table_new(true);
+    r->meanwhile = alqi_cli_meanwhile_begin(r);
     if (wait_for_end(r, process, signals))
         alqi_cli_attach_end(attach);
     close(process);

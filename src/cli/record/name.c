@@ -17,6 +17,14 @@
 #include "cli/tool/cli.h"
 #include "cli/tool/pack.h"
 
+bool
+alqi_cli_record_is_recording(const char *name)
+{
+    size_t n = strlen(name), k = strlen(ALQI_CLI_RECORDING_SUFFIX);
+
+    return n > k && strcmp(name + n - k, ALQI_CLI_RECORDING_SUFFIX) == 0;
+}
+
 /* The letter stands for something in the pattern. */
 static bool
 has_letter(const char *pattern, const char *others)

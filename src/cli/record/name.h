@@ -9,6 +9,10 @@
 
 #include "cli/record/run.h"
 
+/* What a recording's name ends with. */
+#define ALQI_CLI_RECORDING_SUFFIX ".alqraw"
+bool alqi_cli_record_is_recording(const char *name);
+
 /* Sets the names of the run from the output. False: it stands for nothing,
  * which has been said. */
 bool alqi_cli_record_name_set(struct alqi_cli_record_run *run);

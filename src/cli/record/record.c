@@ -34,6 +34,7 @@
 #include "cli/record/attached.h"
 #include "cli/record/debugged.h"
 #include "cli/record/limit.h"
+#include "cli/record/meanwhile.h"
 #include "cli/record/name.h"
 #include "cli/record/traces.h"
 #include "wire/raw.h"
@@ -403,6 +404,19 @@ limits_begin(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
     return true;
 }
 
+/* The program runs. While it does, nothing else may make traces: reports of
+ * limits and looks for leaks do, in this thread. */
+static void
+program_began(void *arg, pid_t pid)
+{
+    struct alqi_cli_record_run *r = arg;
+
+    r->pid = r->debugger = pid;
+    r->symbols = alqi_symbol_table_new(true);
+    if (!alqi_cli_record_limit_is_set(&r->limits) && !r->is_leaks)
+        r->meanwhile = alqi_cli_meanwhile_begin(r);
+}
+
 /* Runs the program and makes the traces. Returns its exit status, or dies of
  * its signal. */
 static int
@@ -418,7 +432,6 @@ run(struct alqi_cli_record_run *r, struct alqi_cli_launch *launch)
         directory_remove(r);
         return exec_failed(launch->argv[0], launched.exec_errno);
     }
-    r->pid = r->debugger = launched.pid;
     r->wait_status = launched.wait_status;
     r->ended_ns = launched.ended_ns;
     r->most_rss_bytes = launched.most_rss_bytes;
@@ -626,6 +639,8 @@ alqi_cli_record(int argc, char **argv)
     launch.preload = preload;
     launch.settings = settings;
     launch.late_text = r.late_text;
+    launch.began = program_began;
+    launch.arg = &r;
     if (r.is_debugged)
         alqi_cli_record_debugged(&launch);
     return limits_begin(&r, &launch) ? run(&r, &launch) : EXIT_OURS;

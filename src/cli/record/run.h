@@ -39,6 +39,8 @@ struct alqi_cli_record_limits {
     size_t n_told;
 };
 
+struct alqi_cli_meanwhile; /* meanwhile.h */
+
 /* One run, from its options to its traces. */
 struct alqi_cli_record_run {
     /* --pid: a process that runs, instead of a program; 0: none */
@@ -125,6 +127,8 @@ struct alqi_cli_record_run {
     uint64_t ended_ns, most_rss_bytes;
     /* shared by all traces; NULL: no memory */
     struct alqi_symbol_table *symbols;
+    /* what converts the recordings as they grow; NULL: nothing does */
+    struct alqi_cli_meanwhile *meanwhile;
     /* traces written */
     unsigned n_traces;
     /* recordings that stay, each with its reason said */

@@ -34,6 +34,7 @@
 #include "cli/tool/proc.h"
 #include "cli/record/ending.h"
 #include "cli/record/limit.h"
+#include "cli/record/meanwhile.h"
 #include "cli/record/name.h"
 #include "cli/record/traces.h"
 #include "cli/record/writer.h"
@@ -372,47 +373,61 @@ unbegun_say(struct alqi_cli_record_run *r, const char *path)
     return true;
 }
 
-/* Makes the trace of a recording. True: the recording may go. A recording of a
- * live process stays raw: every verb reads it as it stands. An image without a
- * block that only executed the next one gets no trace. */
+/* A trace that was made beside its recording takes the place of the empty one
+ * at path. False: that is no file of this user's alone, so its bytes are to be
+ * written. */
 static bool
-recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
+trace_place(const char *made, const char *path)
 {
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+           st.st_uid == geteuid() && chmod(made, st.st_mode & 07777) == 0 &&
+           rename(made, path) == 0;
+}
+
+/* Writes the trace: the rest of it, if it was begun while the process ran. */
+static enum alq_status
+trace_write(const struct alqi_cli_record_run *r,
+            struct alqi_cli_recording *recording, const char *path,
+            struct alqi_cli_trace_out *out,
+            struct alqi_cli_convert_result *result)
+{
+    const char *ended = ended_word(r, recording), *made;
+
+    if (alqi_cli_meanwhile_finish(r->meanwhile, recording, ended, result,
+                                  &made) &&
+        trace_place(made, path))
+        return ALQ_OK;
+    return alqi_cli_convert(
+        recording, ended, (uint64_t)r->time_step_us,
+        alqi_cli_record_ending_found(r, alqi_cli_recording_header(recording)),
+        r->symbols, alqi_cli_trace_put, out, result);
+}
+
+/* Makes the trace of a recording that has ended. True: the recording may go. An
+ * image without a block that only executed the next one gets no trace. */
+static bool
+recording_write(struct alqi_cli_record_run *r,
+                struct alqi_cli_recording *recording)
+{
+    const struct alqi_raw_header *h = alqi_cli_recording_header(recording);
+    struct image image = {
+        .executable = h->executable,
+        .pid = h->pid,
+        .part = "",
+        .is_main = (pid_t)h->pid == r->pid && h->start_mono_ns == r->main_ns,
+    };
     struct alqi_cli_convert_result result;
-    struct alqi_cli_recording *recording;
-    const struct alqi_raw_header *h;
-    char error[200], path[PATH_MAX];
-    struct image image = {.part = ""};
     struct alqi_cli_trace_out out = {0};
     enum alq_status status;
+    char path[PATH_MAX];
     bool is_wanted, ok;
 
-    if (alqi_cli_recording_is_unbegun(raw_path))
-        return unbegun_say(r, raw_path);
-    alqi_cli_record_limit_look(r, raw_path);
-    recording = alqi_cli_recording_open(raw_path, error, sizeof error);
-    if (recording == NULL)
-        return alqi_cli_refuse("record: %s: %s", raw_path, error);
-    h = alqi_cli_recording_header(recording);
-    if (alqi_cli_recording_is_live(recording)) {
-        alqi_cli_say("%s (%u) runs on; its recording is %s, and every command "
-                     "can read it now",
-                     alqi_base_file_name(h->executable), h->pid, raw_path);
-        alqi_cli_recording_drop(recording);
-        return false;
-    }
-    image.executable = h->executable;
-    image.pid = h->pid;
-    image.is_main = (pid_t)h->pid == r->pid && h->start_mono_ns == r->main_ns;
     out.file = trace_create(r, &image, path, sizeof path);
-    if (out.file == NULL) {
-        alqi_cli_recording_drop(recording);
+    if (out.file == NULL)
         return false;
-    }
-    status = alqi_cli_convert(recording, ended_word(r, recording),
-                              (uint64_t)r->time_step_us,
-                              alqi_cli_record_ending_found(r, h), r->symbols,
-                              alqi_cli_trace_put, &out, &result);
+    status = trace_write(r, recording, path, &out, &result);
     is_wanted = status != ALQ_OK ||
                 (!is_all_dropped(r, h, &result) &&
                  !(result.n_allocs == 0 && !image.is_main &&
@@ -425,6 +440,42 @@ recording_convert(struct alqi_cli_record_run *r, const char *raw_path)
             say_unlooked(recording);
         r->n_traces++;
     }
+    return ok;
+}
+
+/* A recording of a live process stays raw: every verb reads it as it stands. */
+static bool
+ended_write(struct alqi_cli_record_run *r, const char *path,
+            struct alqi_cli_recording *recording)
+{
+    const struct alqi_raw_header *h = alqi_cli_recording_header(recording);
+
+    if (!alqi_cli_recording_is_live(recording))
+        return recording_write(r, recording);
+    alqi_cli_say("%s (%u) runs on; its recording is %s, and every command can "
+                 "read it now",
+                 alqi_base_file_name(h->executable), h->pid, path);
+    return false;
+}
+
+/* Makes the trace of a recording. True: the recording may go. */
+static bool
+recording_convert(struct alqi_cli_record_run *r, const char *path)
+{
+    struct alqi_cli_recording *recording;
+    char error[200];
+    bool ok;
+
+    if (alqi_cli_recording_is_unbegun(path))
+        return unbegun_say(r, path);
+    alqi_cli_record_limit_look(r, path);
+    recording = alqi_cli_meanwhile_recording(r->meanwhile, path);
+    if (recording != NULL)
+        return ended_write(r, path, recording);
+    recording = alqi_cli_recording_open(path, error, sizeof error);
+    if (recording == NULL)
+        return alqi_cli_refuse("record: %s: %s", path, error);
+    ok = ended_write(r, path, recording);
     alqi_cli_recording_drop(recording);
     return ok;
 }
@@ -756,7 +807,9 @@ directory_finish(struct alqi_cli_record_run *r)
 void
 alqi_cli_record_traces(struct alqi_cli_record_run *r)
 {
-    r->symbols = alqi_symbol_table_new(true);
+    alqi_cli_meanwhile_end(r->meanwhile);
+    if (r->symbols == NULL)
+        r->symbols = alqi_symbol_table_new(true);
     if (!each_visit(r, ALQI_CLI_RECORDING_SUFFIX, main_find)) {
         alqi_cli_say("record: %s and what was recorded in it: %s", r->directory,
                      strerror(errno));
@@ -765,6 +818,8 @@ alqi_cli_record_traces(struct alqi_cli_record_run *r)
     }
     unrecorded_say(r);
     all_visit(r);
+    alqi_cli_meanwhile_drop(r->meanwhile);
+    r->meanwhile = NULL;
     alqi_cli_record_limit_close(r);
     directory_finish(r);
     alqi_symbol_table_drop(r->symbols);

@@ -8,8 +8,6 @@
 
 #include "cli/record/run.h"
 
-#define ALQI_CLI_RECORDING_SUFFIX ".alqraw"
-
 /* Whether what is at that path, if anything, may be overwritten. */
 bool alqi_cli_record_may_overwrite(const struct alqi_cli_record_run *run,
                                    const char *path);

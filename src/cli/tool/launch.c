@@ -283,6 +283,8 @@ alqi_cli_launch(const struct alqi_cli_launch *launch,
         (ssize_t)sizeof out->exec_errno)
         out->exec_errno = 0;
     close(fds[0]);
+    if (launch->began != NULL && out->exec_errno == 0)
+        launch->began(launch->arg, out->pid);
     child_wait(launch, out);
     return true;
 }

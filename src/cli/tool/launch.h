@@ -15,6 +15,8 @@ struct alqi_cli_launch {
     /* Called with `arg` whenever watch_fd can be read while the program runs.
      * NULL: nothing is watched. */
     void (*watched)(void *arg, pid_t pid);
+    /* Called with `arg` once, when the program runs. NULL: nothing is. */
+    void (*began)(void *arg, pid_t pid);
     void *arg;
     /* valid where watched is not NULL */
     int watch_fd;

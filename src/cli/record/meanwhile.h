@@ -1,0 +1,41 @@
+/* meanwhile.h -- recordings become traces while their processes write them
+ *
+ * A thread of this command converts each recording of a run as it grows, so
+ * that little is left to do when the program has ended. What it has made is of
+ * use only where it is what a conversion at the end would make; of all others
+ * the caller converts the recording at once. See doc/design/record.md. */
+#ifndef ALQI_CLI_RECORD_MEANWHILE_H
+#define ALQI_CLI_RECORD_MEANWHILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/convert/convert.h"
+#include "cli/record/run.h"
+
+struct alqi_cli_meanwhile;
+
+/* Begins for the recordings in the run's directory. The run's symbols are the
+ * thread's until _end. NULL: no thread could be made, or no memory. */
+struct alqi_cli_meanwhile *
+alqi_cli_meanwhile_begin(const struct alqi_cli_record_run *run);
+/* The thread ends; NULL is allowed. */
+void alqi_cli_meanwhile_end(struct alqi_cli_meanwhile *meanwhile);
+/* After _end: removes what was made and not taken. NULL is allowed. */
+void alqi_cli_meanwhile_drop(struct alqi_cli_meanwhile *meanwhile);
+
+/* The recording at that path, with what it has got until now, as it is being
+ * converted; the meanwhile's. NULL: it is not, or the meanwhile is NULL. */
+struct alqi_cli_recording *
+alqi_cli_meanwhile_recording(struct alqi_cli_meanwhile *meanwhile,
+                             const char *path);
+/* Converts the rest of it. True: the file at *made is the whole trace, with the
+ * counts in *result; it is removed by _drop unless the caller moves it. False:
+ * it must be converted at once. */
+bool alqi_cli_meanwhile_finish(struct alqi_cli_meanwhile *meanwhile,
+                               const struct alqi_cli_recording *recording,
+                               const char *ended,
+                               struct alqi_cli_convert_result *result,
+                               const char **made);
+
+#endif
