@@ -53,7 +53,7 @@ enum {
     PAUSE_MS_IDLE = 1000,
     /* where others want the processor, the program first of all */
     NICE = 10,
-    /* a look that takes long has a pause of so many times that */
+    /* growing that takes long has a pause of so many times that */
     PAUSE_SHARE = 10
 };
 
@@ -90,8 +90,10 @@ struct alqi_cli_meanwhile {
     unsigned n_open;
     /* when the directory was looked through, and had changed: wall clock */
     time_t looked_s, changed_s;
-    /* events written in the last look */
+    /* of the last look: events were written; the time that recordings took to
+     * grow, which is more the longer they are */
     bool has_new;
+    uint64_t grow_us;
 };
 
 /* ---- a trace ------------------------------------------------------------- */
@@ -195,11 +197,18 @@ work_step(struct alqi_cli_meanwhile *m, struct work *w, bool is_last)
 static bool
 work_grow(struct alqi_cli_meanwhile *m, struct work *w)
 {
-    return (!w->is_behind || work_step(m, w, true)) &&
-           alqi_cli_recording_grow(w->recording,
-                                   alqi_cli_recording_pid(w->recording)) &&
-           alqi_cli_conversion_more(w->conversion) == ALQ_OK &&
-           alqi_cli_conversion_is_alike(w->conversion);
+    uint64_t before_us;
+    bool ok;
+
+    if (w->is_behind && !work_step(m, w, true))
+        return false;
+    before_us = alqi_cli_mono_us();
+    ok = alqi_cli_recording_grow(w->recording,
+                                 alqi_cli_recording_pid(w->recording)) &&
+         alqi_cli_conversion_more(w->conversion) == ALQ_OK &&
+         alqi_cli_conversion_is_alike(w->conversion);
+    m->grow_us += alqi_cli_mono_us() - before_us;
+    return ok;
 }
 
 /* Writes the rest of a recording that has grown for the last time. False: the
@@ -326,15 +335,15 @@ directory_look(struct alqi_cli_meanwhile *m)
 
 /* Waits so long, or until the thread is to stop: true. */
 static bool
-stop_wait(struct alqi_cli_meanwhile *m, uint64_t pause_us)
+stop_wait(struct alqi_cli_meanwhile *m, uint64_t us)
 {
     struct timespec until;
     int rc = 0;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
-    pause_us += (uint64_t)until.tv_nsec / 1000;
-    until.tv_sec += (time_t)(pause_us / 1000000);
-    until.tv_nsec = (long)(pause_us % 1000000 * 1000);
+    us += (uint64_t)until.tv_nsec / 1000;
+    until.tv_sec += (time_t)(us / 1000000);
+    until.tv_nsec = (long)(us % 1000000 * 1000);
     pthread_mutex_lock(&m->mutex);
     while (!m->is_stopped && rc == 0)
         rc = pthread_cond_timedwait(&m->stopped, &m->mutex, &until);
@@ -342,13 +351,12 @@ stop_wait(struct alqi_cli_meanwhile *m, uint64_t pause_us)
     return m->is_stopped;
 }
 
-/* Goes through all recordings once; microseconds that it took. */
-static uint64_t
+/* Goes through all recordings once. */
+static void
 look(struct alqi_cli_meanwhile *m)
 {
-    uint64_t before_us = alqi_cli_mono_us();
-
     m->has_new = false;
+    m->grow_us = 0;
     directory_look(m);
     for (size_t i = 0; i < m->n_works && !m->is_stopped; i++) {
         if (m->works[i]->state == SEEN)
@@ -356,24 +364,29 @@ look(struct alqi_cli_meanwhile *m)
         else if (m->works[i]->state == OPEN)
             work_go_on(m, m->works[i]);
     }
-    return alqi_cli_mono_us() - before_us;
+}
+
+/* The pause after a look. */
+static uint64_t
+pause_us(const struct alqi_cli_meanwhile *m, uint64_t last_us)
+{
+    uint64_t most_us = (m->has_new ? PAUSE_MS_MOST : PAUSE_MS_IDLE) * 1000;
+    uint64_t us = 2 * last_us < most_us ? 2 * last_us : most_us;
+
+    return us > PAUSE_SHARE * m->grow_us ? us : PAUSE_SHARE * m->grow_us;
 }
 
 static void *
 thread_run(void *arg)
 {
     struct alqi_cli_meanwhile *m = arg;
-    uint64_t took_us = 0, pause_us = PAUSE_MS_FIRST * 1000;
+    uint64_t us = PAUSE_MS_FIRST * 1000;
 
     alqi_plat_thread_name("aliquot-convert");
     alqi_plat_thread_nice(NICE);
-    while (!stop_wait(m, took_us > pause_us ? took_us : pause_us)) {
-        uint64_t most_ms;
-
-        took_us = look(m) * PAUSE_SHARE;
-        most_ms = m->has_new ? PAUSE_MS_MOST : PAUSE_MS_IDLE;
-        pause_us =
-            pause_us * 2 < most_ms * 1000 ? pause_us * 2 : most_ms * 1000;
+    while (!stop_wait(m, us)) {
+        look(m);
+        us = pause_us(m, us);
     }
     return NULL;
 }
