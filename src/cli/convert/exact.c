@@ -666,13 +666,10 @@ alqi_cli_exact_open(const struct alqi_cli_recording *recording, bool *no_memory)
     return x;
 }
 
-/* The event at the top of the heap was found too late and not handed out;
- * is_started is cleared so that advance does not pass over it. */
 bool
 alqi_cli_exact_more(struct alqi_cli_exact *x)
 {
     ALQI_ASSERT(x->n_heap == 0 || x->is_over);
-    x->is_started = false; /* the top of the heap was not handed out */
     x->is_over = false;
     free(x->chunks);
     x->chunks = NULL;
@@ -736,7 +733,6 @@ alqi_cli_exact_next(struct alqi_cli_exact *x)
     if (x->n_heap == 0 || x->is_over)
         return NULL;
     s = x->heap[0];
-    x->is_started = true;
     if (s->out.event->ticks != x->last_ticks) { /* many have the same */
         x->last_ticks = s->out.event->ticks;
         x->last_ns = ns_from(x, x->last_ticks);
@@ -745,6 +741,7 @@ alqi_cli_exact_next(struct alqi_cli_exact *x)
         x->is_over = true;
         return NULL;
     }
+    x->is_started = true;
     s->out.time_ns = x->last_ns;
     s->out.ahead_address = s->n_decoded != s->n_taken
                                ? s->decoded[(s->n_decoded - 1) % AHEAD].address
