@@ -5,8 +5,9 @@
 #   cmake -P devtools/test-tree.cmake
 #
 # The gate has run the static checks and the unit tests of chk, and rel has run
-# all it has (dev, verb_test).  What is left runs here, each property in a build
-# that can find its failure, and no more of them than that, by label:
+# its unit tests and whole programs (dev, verb_test).  What is left runs here, each
+# property in a build that can find its failure, and no more of them than that, by
+# label:
 #   unit      in each preset but chk, except for what has one thread (not in
 #             tsan) and what is pure (not in dbg and hard)
 #   preload   the preload's own, and what comes into another process: hard, whose
@@ -24,15 +25,21 @@
 #   ocaml     OCaml's tests and compilers, where an OCaml is prepared: chk
 #   system    other whole programs: dbg
 #   arm64     whole programs of another machine, under its emulator: arm64
-# Static checks and models do not depend on the preset.  Preset fuzz runs the
+#   model     rel: models do not depend on the preset, nor on the code
+# Static checks do not depend on the preset, either.  Preset fuzz runs the
 # fuzz targets alone.  How often a test repeats itself in a slow build is the
 # test's own affair: base/test_effort.h.
+#
+# A test in `long_forms` runs twice in rel: in a brief form, and here in a long
+# one, with ALQ_TEST_LONG=1.  The brief form goes through the same code and has
+# the same judge, with fewer or smaller inputs.
 cmake_minimum_required(VERSION 3.25)
 
 set(build ${CMAKE_CURRENT_LIST_DIR}/../build)
 file(REAL_PATH ${build} build)
-set(presets chk dbg hard asan tsan clang fuzz arm64)
+set(presets rel chk dbg hard asan tsan clang fuzz arm64)
 set(presets_arm64 arm64)
+set(presets_model rel)
 set(presets_ocaml chk)
 set(presets_preload hard clang)
 set(presets_recorded dbg)
@@ -71,6 +78,10 @@ set(one_thread "^(fuzz|sample|view|wire)/"
 # chk has the assertions, asan all checks, and clang the other compiler.
 set(pure "^(sample|view|wire)/|^fuzz/")
 
+string(CONCAT long_forms "^(view/(answers|errors|leaks|odd)"
+    "|export/(html|law|page|pprof)|fleet/serve|preload/kills|viewer/page)$")
+set(launcher_rel env ALQ_TEST_LONG=1)
+
 # Sets `out` to whether the test is named in `one_thread`.
 function(has_one_thread out name)
     set(is FALSE)
@@ -89,6 +100,10 @@ function(wanted out preset name labels)
     has_one_thread(is_alone ${name})
     if(preset STREQUAL fuzz)
         if(name MATCHES "^fuzz/")
+            set(is TRUE)
+        endif()
+    elseif(preset STREQUAL rel AND NOT "model" IN_LIST labels)
+        if(name MATCHES "${long_forms}")
             set(is TRUE)
         endif()
     elseif(preset STREQUAL tsan AND is_alone)

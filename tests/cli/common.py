@@ -17,6 +17,9 @@ MAKE_TRACE = os.environ["MAKE_TRACE"]
 SOURCE = os.environ["SOURCE_DIR"]
 GOLDEN = os.path.join(SOURCE, "tests", "golden")
 
+# Whether a test that has a brief form is to run its long one: test-tree.cmake.
+LONG = os.environ.get("ALQ_TEST_LONG") == "1"
+
 # However slow the machine is: whoever waits longer than that waits for nothing.
 PATIENCE_S = 900
 

@@ -13,6 +13,7 @@ GOLDEN = ("bigarr-1e-2.v3", "bintree-1e-4.v2", "deepexn-1e-2.v2",
           "synth-deep.v3", "synth-domains.v3", "synth-edges.v2",
           "synth-evict.v2", "upstream-lists_and_sets.v1",
           "upstream-ocamlopt.v3", "wordcount-1e-3.v3")
+LARGE = ("leakcache", "upstream", "wordcount")  # each is like others
 
 
 class Case(common.Case):
@@ -33,7 +34,11 @@ class Case(common.Case):
         return path
 
     def traces(self):
-        """(name, path): OCaml's, sampled and complete ones of malloc."""
+        """(name, path): OCaml's, sampled and complete ones of malloc; the
+        large ones in the long form only."""
+        return self.all_traces() if common.LONG else self.small()
+
+    def all_traces(self):
         for name in GOLDEN:
             yield name, self.golden(name)
         yield "made, sampled", self.made(12000, 500, 1e-4)
@@ -48,10 +53,8 @@ class Case(common.Case):
             yield "recorded, exact", self.recorded("--exact")
 
     def small(self):
-        """Those of traces() but for three large ones, each like others."""
-        for name, path in self.traces():
-            if name.split("-")[0] not in ("leakcache", "upstream",
-                                          "wordcount"):
+        for name, path in self.all_traces():
+            if name.split("-")[0] not in LARGE:
                 yield name, path
 
     def export(self, path, *options):

@@ -267,6 +267,8 @@ class Pprof(exported.Case):
                             "--max-stacks=0", path, text=False)
         self.assertIn("Pyroscope refuses more than 4 MiB", result.stderr)
         self.assertIn("12.6 MiB before compression", result.stderr)
+        if not common.LONG:
+            return  # ten seconds to read it
         p = profile.read(result.stdout)
         self.assertEqual({f[0] for f in profile.faults(p)},
                          {"too many stacks", "too large"})

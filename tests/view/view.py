@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.environ["SOURCE_DIR"], "tests", "cli"))
 import common  # noqa: E402
 
 VIEW_TRACE = os.environ["VIEW_TRACE"]
-SMALL = bool(os.environ.get("SMALL"))  # the build is a slow one
+SMALL = not common.LONG
 
 
 def much(n):

@@ -14,6 +14,9 @@ import { join } from "node:path";
 export const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 900_000);
 const SKIP = 77;
 
+/* Whether a test that has a brief form is to run its long one. */
+export const LONG = process.env.ALQ_TEST_LONG === "1";
+
 const env = (name) => {
     const value = process.env[name];
     assert.ok(value, `${name} is not set`);
@@ -138,8 +141,10 @@ export async function open(url, wishes = {}) {
     return { page, requests, complaints, done };
 }
 
-/* Waits until no view is on its way any more. */
+/* Waits until no view is on its way any more: the page first gets to know of
+ * what the test did (an address, a drag), and is busy from then on. */
 export async function settled(page) {
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
     await page.locator("#app main .view, #app main .error").first().waitFor();
     await page.waitForFunction(() =>
         !document.querySelector("[aria-busy=true], .wait"));
@@ -151,15 +156,16 @@ export const shownTotal = async (page) => Number(await page
 
 export const hash = (page) => new URL(page.url()).hash;
 
-/* What axe-core finds wrong, in words. */
-export async function faults(page) {
-    const found = await page.evaluate(async () => {
+/* What axe-core finds wrong, in words, by its rules of colours or by all. */
+export async function faults(page, ofColours = false) {
+    const found = await page.evaluate(async (ofColours) => {
         const result = await globalThis.axe.run(document, {
-            runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
-                      "best-practice"],
+            runOnly: ofColours ? ["color-contrast", "link-in-text-block"]
+                : ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
+                   "best-practice"],
         });
         return result.violations.map((v) => `${v.id}: ${v.help}: ` +
             v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" | "));
-    });
+    }, ofColours);
     return found;
 }

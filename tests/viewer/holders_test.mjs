@@ -63,7 +63,6 @@ const rowOf = (held) => (r) => [nameOf(r), r.retained_bytes,
 
 const to = async (page, address) => {
     await page.evaluate((h) => { location.hash = h; }, address);
-    await page.waitForTimeout(50);
     await settled(page);
 };
 

@@ -74,33 +74,28 @@ export interface Asked<T> {
 }
 
 /* What `run` promises, anew whenever the key is another, and when the traces
- * are, which nobody need wait for; null asks nothing. */
+ * are, which nobody need wait for; null asks nothing.  Whoever draws another key
+ * waits from then on, and not only once the question is on its way. */
 export function useAsked<T>(key: string | null, run: () => Promise<T>):
     Asked<T> {
-    const [state, set] = useState<Asked<T>>({
-        answer: undefined, error: undefined, isWaiting: key !== null,
-    });
+    const [said, set] = useState<{ key: string | null; answer?: T;
+                                   error?: string }>({ key: null });
     const latest = useRef(0);
-    const last = useRef<string | null>(null);
     const of = generation.use();
 
     useEffect(() => {
         const number = ++latest.current;
-        const say = (s: Asked<T>) => {
-            if (number === latest.current) set(s);
+        const say = (what: { answer?: T; error?: string }) => {
+            if (number === latest.current) set({ key, ...what });
         };
-        if (key === null) {
-            set({ answer: undefined, error: undefined, isWaiting: false });
-            return;
-        }
-        if (key !== last.current) set((s) => ({ ...s, isWaiting: true }));
-        last.current = key;
-        run().then(
-            (answer) => say({ answer, error: undefined, isWaiting: false }),
-            (e: Error) => say({ answer: undefined, error: e.message,
-                                isWaiting: false }));
+        if (key === null)
+            say({});
+        else
+            run().then((answer) => say({ answer }),
+                       (e: Error) => say({ error: e.message }));
     }, [key, of]);
-    return state;
+    return { answer: said.answer, error: said.error,
+             isWaiting: key !== null && key !== said.key };
 }
 
 export const useAnswer = <T>(name: string, text: string | null) =>

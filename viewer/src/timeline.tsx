@@ -70,7 +70,7 @@ export function TimelinePanel(props: { params: Params; trace: TraceInfo }) {
     const { params, trace } = props;
     const inks = BANDS[useTheme()];
     drawn.trace = trace;
-    const { answer: t, error } = useAnswer<Timeline>("timeline",
+    const { answer: t, error, isWaiting } = useAnswer<Timeline>("timeline",
         query(filterOf(params), drawQuery(params), stackQuery(params)));
     const spans = useMemo(() => spansOf(params, trace), [params, trace]);
     const lines = useMemo(() => t ? linesOf(t, params, trace, inks) : [],
@@ -86,6 +86,7 @@ export function TimelinePanel(props: { params: Params; trace: TraceInfo }) {
         return <p class="error" role="alert">{error}</p>;
     if (!t) return <div class="timeline" aria-busy="true" />;
     return <Chart id="timeline" draw={t.draw} lines={lines} hasMarks
+        isWaiting={isWaiting}
         step_us={t.step_us} end_us={trace.end_us} spans={spans}
         onRange={(meaning, range) => go({ [meaning]: rangeText(range) })}
         onMoment={(us) => go({ live: String(us) })}>

@@ -107,6 +107,7 @@ interface ChartProps {
     onMoment: (us: number) => void;
     high?: number; /* pixels of the picture */
     hasMarks?: boolean; /* those of marks.tsx are drawn */
+    isWaiting?: boolean; /* these are the last lines, the next are asked for */
     room?: Room;
     children: ComponentChildren; /* choices */
 }
@@ -114,7 +115,7 @@ interface ChartProps {
 export function Chart(props: ChartProps) {
     const { draw, lines, step_us, end_us } = props;
     const [meaning, mean] = useState<Meaning>("alloc");
-    const [at, setAt] = useState<number | null>(null);
+    const [under, setUnder] = useState<number | null>(null); /* the pointer */
     const [spot, setSpot] = useState<Spot>();
     const [keys, setKeys] = useState<{ at: number; from: number }>();
     const usOf = (step: number) => Math.floor(step * step_us);
@@ -129,8 +130,10 @@ export function Chart(props: ChartProps) {
         props.onRange(meaning, { from: whole(from), to: whole(to) });
     const onMoment = (us: number) => props.onMoment(whole(us));
     const n = Math.max(...lines.map((l) => l.values.length));
-    const under = Math.floor((spot?.us ?? 0) / step_us);
-    const over = spot && bandAt(lines, under, spot.value);
+    /* A picture drawn anew has no pointer: what the keys point at stays said. */
+    const at = under ?? (keys ? Math.min(keys.at, n - 1) : null);
+    const step = Math.floor((spot?.us ?? 0) / step_us);
+    const over = spot && bandAt(lines, step, spot.value);
     const momentOf = (step: number) => momentText(step * step_us, step_us);
     const said = at === null ? "" : momentOf(at);
     const onKey = (e: TargetedKeyboardEvent<HTMLDivElement>) => {
@@ -145,7 +148,7 @@ export function Chart(props: ChartProps) {
         if (next !== undefined) {
             const to = Math.max(0, Math.min(n, next));
             setKeys({ at: to, from: e.shiftKey ? now.from : to });
-            setAt(Math.min(to, n - 1));
+            setUnder(null);
         } else if (e.key === "Enter" && keys) {
             if (keys.from === keys.at) onMoment(usOf(keys.at));
             else onRange(usOf(Math.min(keys.from, keys.at)),
@@ -162,7 +165,8 @@ export function Chart(props: ChartProps) {
     const shown = useMemo(() => lines.filter((l) => !l.isHidden), [lines]);
     const bands = lines.filter((l) => l.isBand);
     const others = lines.filter((l) => !l.isBand);
-    return <section class="timeline" aria-label={props.label ?? "Time line"}>
+    return <section class="timeline" aria-label={props.label ?? "Time line"}
+        aria-busy={props.isWaiting ?? false}>
         <div class="tools">
             <ul class="legend" aria-label="Lines">
                 {others.map((line) => <li key={line.name}>
@@ -181,11 +185,11 @@ export function Chart(props: ChartProps) {
             aria-roledescription="time line"
             aria-label={`${titleOf(draw)} over time. Arrows move, with Shift ` +
                 "they stretch a range, Enter applies."}
-            onKeyDown={onKey} onMouseLeave={() => setAt(null)}>
+            onKeyDown={onKey} onMouseLeave={() => setUnder(null)}>
             <Plot draw={draw} lines={shown} high={props.high ?? 148}
                 hasMarks={!!props.hasMarks} {...(props.room && { room: props.room })}
                 step_us={step_us} spans={spans} cursor={keys?.at}
-                onRange={onRange} onMove={setAt}
+                onRange={onRange} onMove={setUnder}
                 onSpot={(s) => setSpot(bands.length > 0 ? s : undefined)}
                 onClick={(us, value) => {
                     const band = bandAt(lines, Math.floor(us / step_us), value);
@@ -196,8 +200,8 @@ export function Chart(props: ChartProps) {
         {bands.length > 0 && <Bands draw={draw} lines={bands} at={at}
             over={over} />}
         {over && spot && <Tip x={spot.x} y={spot.y} lines={[
-            over.name, drawnText(draw, over.values[under] ?? 0) + " " +
-                wordOf(draw), "at " + momentOf(under)]} />}
+            over.name, drawnText(draw, over.values[step] ?? 0) + " " +
+                wordOf(draw), "at " + momentOf(step)]} />}
         <p class="hidden" aria-live="polite">{at === null ? ""
             : `${said}: ` + others.map((line) => `${line.name} ` +
                 drawnText(draw, line.values[at] ?? 0)).join(", ")}</p>
