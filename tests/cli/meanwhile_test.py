@@ -2,6 +2,7 @@
 import collections
 import os
 import re
+import resource
 import subprocess
 import unittest
 
@@ -75,6 +76,25 @@ class Record(common.Case):
         self.assertEqual(sorted(os.listdir(self.dir)), ["t.ctf.zst"])
         said = re.search(r": ([\d.]+[kM]?) blocks", done.stderr).group(1)
         self.assertIn(said, self.ok("report", path))
+
+    def test_more_processes_than_files_that_may_be_open(self):
+        """Each process that has ended meanwhile has its trace; none keeps a
+        file open."""
+        n = 60
+        path = os.path.join(self.dir, "t.ctf")
+        done = subprocess.run(
+            [common.BIN, "record", "--follow", "--rate=1", "-o", path, "sh",
+             "-c", "for i in $(seq %d); do %s 1 10; done" % (n, HANDER)],
+            capture_output=True, text=True, timeout=common.PATIENCE_S,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE,
+                                                  (40, 40)))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        hander = os.path.basename(HANDER)
+        made = [f for f in os.listdir(self.dir) if "." + hander + "." in f]
+        self.assertEqual(len(made), n, done.stderr)
+        for name in made[::10]:
+            self.assertIn("no findings",
+                          self.ok("check", os.path.join(self.dir, name)))
 
 
 if __name__ == "__main__":

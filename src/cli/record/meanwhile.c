@@ -65,7 +65,8 @@ struct work {
     enum state state;
     /* of the recording, and of the trace beside it; owned */
     char *path, *made;
-    /* valid from OPEN on, but for GIVEN_UP; owned */
+    /* valid while OPEN, and of one that _finish made WHOLE; else NULL: there
+     * may be more of them than files can be open; owned */
     struct alqi_cli_recording *recording;
     /* valid while OPEN; owned */
     struct alqi_cli_conversion *conversion;
@@ -234,14 +235,24 @@ is_over(const struct alqi_cli_meanwhile *m, const struct work *w)
             (atomic_load(&h->flags) & ALQI_RAW_EXECUTED) != 0);
 }
 
+/* Makes it whole, and lets the recording go. */
+static bool
+work_end(struct alqi_cli_meanwhile *m, struct work *w)
+{
+    bool ok = work_finish(m, w, alqi_cli_recording_ended(w->recording));
+
+    alqi_cli_recording_drop(w->recording);
+    w->recording = NULL;
+    return ok;
+}
+
 static void
 work_go_on(struct alqi_cli_meanwhile *m, struct work *w)
 {
     bool ok = has_room(w);
 
     if (ok && is_over(m, w))
-        ok = work_grow(m, w) &&
-             work_finish(m, w, alqi_cli_recording_ended(w->recording));
+        ok = work_grow(m, w) && work_end(m, w);
     else if (ok)
         ok =
             work_grow(m, w) && (!alqi_cli_conversion_has_times(w->conversion) ||
@@ -456,39 +467,41 @@ alqi_cli_meanwhile_drop(struct alqi_cli_meanwhile *m)
 
 /* ---- the end ------------------------------------------------------------- */
 
-struct alqi_cli_recording *
-alqi_cli_meanwhile_recording(struct alqi_cli_meanwhile *m, const char *path)
+/* NULL: none was seen there. */
+static struct work *
+work_find(const struct alqi_cli_meanwhile *m, const char *path)
 {
     struct stat st;
     uint64_t index;
-    struct work *w;
 
-    if (m == NULL || stat(path, &st) != 0 ||
-        !alqi_base_map_get(&m->work_of, st.st_ino, &index))
-        return NULL;
-    w = m->works[index];
-    if (w->state == OPEN && !work_grow(m, w))
+    return m != NULL && stat(path, &st) == 0 &&
+                   alqi_base_map_get(&m->work_of, st.st_ino, &index)
+               ? m->works[index]
+               : NULL;
+}
+
+struct alqi_cli_recording *
+alqi_cli_meanwhile_recording(struct alqi_cli_meanwhile *m, const char *path)
+{
+    struct work *w = work_find(m, path);
+
+    if (w != NULL && w->state == OPEN && !work_grow(m, w))
         work_give_up(m, w);
-    return w->state == OPEN || w->state == WHOLE ? w->recording : NULL;
+    return w != NULL ? w->recording : NULL;
 }
 
 bool
-alqi_cli_meanwhile_finish(struct alqi_cli_meanwhile *m,
-                          const struct alqi_cli_recording *recording,
+alqi_cli_meanwhile_finish(struct alqi_cli_meanwhile *m, const char *path,
                           const char *ended,
                           struct alqi_cli_convert_result *result,
                           const char **made)
 {
-    for (size_t i = 0; m != NULL && i < m->n_works; i++) {
-        struct work *w = m->works[i];
+    struct work *w = work_find(m, path);
 
-        if (w->recording != recording || w->recording == NULL)
-            continue;
-        if (w->state == OPEN && !work_finish(m, w, ended))
-            return false;
-        *result = w->result;
-        *made = w->made;
-        return true;
-    }
-    return false;
+    if (w == NULL || (w->state != OPEN && w->state != WHOLE) ||
+        (w->state == OPEN && !work_finish(m, w, ended)))
+        return false;
+    *result = w->result;
+    *made = w->made;
+    return true;
 }

@@ -24,17 +24,16 @@ void alqi_cli_meanwhile_end(struct alqi_cli_meanwhile *meanwhile);
 /* After _end: removes what was made and not taken. NULL is allowed. */
 void alqi_cli_meanwhile_drop(struct alqi_cli_meanwhile *meanwhile);
 
-/* The recording at that path, with what it has got until now, as it is being
- * converted; the meanwhile's. NULL: it is not, or the meanwhile is NULL. */
+/* The recording at that path, with what it has got until now, if it is being
+ * converted; the meanwhile's. NULL: the caller opens it. */
 struct alqi_cli_recording *
 alqi_cli_meanwhile_recording(struct alqi_cli_meanwhile *meanwhile,
                              const char *path);
-/* Converts the rest of it. True: the file at *made is the whole trace, with the
- * counts in *result; it is removed by _drop unless the caller moves it. False:
- * it must be converted at once. */
+/* After that: converts the rest of the recording. True: the file at *made is
+ * the whole trace, with the counts in *result; _drop removes it unless the
+ * caller has moved it. False: the recording is to be converted at once. */
 bool alqi_cli_meanwhile_finish(struct alqi_cli_meanwhile *meanwhile,
-                               const struct alqi_cli_recording *recording,
-                               const char *ended,
+                               const char *path, const char *ended,
                                struct alqi_cli_convert_result *result,
                                const char **made);
 

@@ -388,14 +388,14 @@ trace_place(const char *made, const char *path)
 
 /* Writes the trace: the rest of it, if it was begun while the process ran. */
 static enum alq_status
-trace_write(const struct alqi_cli_record_run *r,
+trace_write(const struct alqi_cli_record_run *r, const char *raw_path,
             struct alqi_cli_recording *recording, const char *path,
             struct alqi_cli_trace_out *out,
             struct alqi_cli_convert_result *result)
 {
     const char *ended = ended_word(r, recording), *made;
 
-    if (alqi_cli_meanwhile_finish(r->meanwhile, recording, ended, result,
+    if (alqi_cli_meanwhile_finish(r->meanwhile, raw_path, ended, result,
                                   &made) &&
         trace_place(made, path))
         return ALQ_OK;
@@ -408,7 +408,7 @@ trace_write(const struct alqi_cli_record_run *r,
 /* Makes the trace of a recording that has ended. True: the recording may go. An
  * image without a block that only executed the next one gets no trace. */
 static bool
-recording_write(struct alqi_cli_record_run *r,
+recording_write(struct alqi_cli_record_run *r, const char *raw_path,
                 struct alqi_cli_recording *recording)
 {
     const struct alqi_raw_header *h = alqi_cli_recording_header(recording);
@@ -427,7 +427,7 @@ recording_write(struct alqi_cli_record_run *r,
     out.file = trace_create(r, &image, path, sizeof path);
     if (out.file == NULL)
         return false;
-    status = trace_write(r, recording, path, &out, &result);
+    status = trace_write(r, raw_path, recording, path, &out, &result);
     is_wanted = status != ALQ_OK ||
                 (!is_all_dropped(r, h, &result) &&
                  !(result.n_allocs == 0 && !image.is_main &&
@@ -451,7 +451,7 @@ ended_write(struct alqi_cli_record_run *r, const char *path,
     const struct alqi_raw_header *h = alqi_cli_recording_header(recording);
 
     if (!alqi_cli_recording_is_live(recording))
-        return recording_write(r, recording);
+        return recording_write(r, path, recording);
     alqi_cli_say("%s (%u) runs on; its recording is %s, and every command can "
                  "read it now",
                  alqi_base_file_name(h->executable), h->pid, path);
