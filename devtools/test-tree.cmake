@@ -236,7 +236,8 @@ function(properties preset test)
     set(property_text "${text}" PARENT_SCOPE)
 endfunction()
 
-file(REMOVE ${build}/rest/CTestTestfile.cmake)
+file(WRITE ${build}/rest/CTestTestfile.cmake
+    "include([=[${CMAKE_CURRENT_LIST_DIR}/../cmake/test_environment.cmake]=])\n")
 foreach(preset ${presets})
     if(preset STREQUAL arm64 AND NOT EXISTS ${build}/arm64)
         file(APPEND ${build}/rest/CTestTestfile.cmake "add_test(arm64 echo "

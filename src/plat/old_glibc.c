@@ -47,6 +47,13 @@ lstat(const char *restrict path, struct stat *restrict out)
 }
 
 int
+fstatat(int dir, const char *restrict path, struct stat *restrict out,
+        int flags)
+{
+    return (int)syscall(SYS_newfstatat, dir, path, out, flags);
+}
+
+int
 fstat(int fd, struct stat *out)
 {
     return (int)syscall(SYS_fstat, fd, out);
@@ -56,6 +63,8 @@ int stat64(const char *restrict, struct stat64 *restrict)
     __attribute__((alias("stat")));
 int lstat64(const char *restrict, struct stat64 *restrict)
     __attribute__((alias("lstat")));
+int fstatat64(int, const char *restrict, struct stat64 *restrict, int)
+    __attribute__((alias("fstatat")));
 int fstat64(int, struct stat64 *) __attribute__((alias("fstat")));
 
 /* ---- 2.36 ---------------------------------------------------------------- */

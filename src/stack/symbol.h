@@ -11,19 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stack/symbol_frame.h"
+
 struct alqi_symbol_table;  /* all modules known so far */
 struct alqi_symbol_module; /* one file                 */
 
-/* One source position; inlined callees follow their callers. */
-struct alqi_symbol_frame {
-    const char *function; /* demangled; or "module+0xoffset"; never NULL    */
-    const char *file;     /* source file; without line table the module name */
-    uint32_t line;        /* 0 when unknown */
-    uint32_t column;
-};
-
-/* debuginfod is asked only when `allow_network` and DEBUGINFOD_URLS say so. */
-struct alqi_symbol_table *alqi_symbol_table_new(bool allow_network);
+/* Of a command of the user's (`is_command`) debuginfod is asked when
+ * DEBUGINFOD_URLS says so, and the user's cache of symbols is used, if there is
+ * one; else neither. */
+struct alqi_symbol_table *alqi_symbol_table_new(bool is_command);
+/* Puts new answers into the cache, too. */
 void alqi_symbol_table_drop(struct alqi_symbol_table *table);
 
 /* Opens a module by path, or by build-id when the file at the path is gone or
@@ -37,6 +34,10 @@ alqi_symbol_module_open(struct alqi_symbol_table *table, const char *path,
 /* NULL, or one line that says what is missing and what that costs; damage
  * inside debug sections is only known after the first resolve. */
 const char *alqi_symbol_module_note(const struct alqi_symbol_module *module);
+
+/* Whether its symbols and DWARF had to be read: an address was resolved that
+ * the cache did not have. */
+bool alqi_symbol_module_is_loaded(const struct alqi_symbol_module *module);
 
 /* Resolves a file-relative address (run-time address - bias).  Callers pass a
  * return address minus 1.  Returns the number of frames, outermost first,

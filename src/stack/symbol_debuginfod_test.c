@@ -98,6 +98,7 @@ dir_make(void **state)
     snprintf(cache, sizeof cache, "%s/cache", dir);
     setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
     setenv("HOME", dir, 1);
+    setenv("ALIQUOT_CACHE", "", 1);
     run("mkdir served && cp " FIXTURE_DIR "/plain whole && "
         "objcopy --only-keep-debug whole served/plain.debug && "
         "strip -o stripped whole");

@@ -46,6 +46,7 @@ struct alqi_symbol_dwarf {
     struct alqi_symbol_unit *units;
     size_t count, capacity;
     struct alqi_symbol_map map; /* address to unit */
+    bool is_split;              /* a unit is a skeleton */
 };
 
 static void
@@ -101,6 +102,7 @@ units_list(struct alqi_symbol_dwarf *d)
 
     while (dwarf_get_units(d->main.dwarf, cu, &cu, NULL, &type, &die, NULL) ==
            0) {
+        d->is_split |= type == DW_UT_skeleton;
         if ((type == DW_UT_compile || type == DW_UT_skeleton) &&
             dwarf_tag(&die) != DW_TAG_partial_unit && !unit_add(d, &die))
             break;
@@ -359,6 +361,12 @@ alqi_symbol_dwarf_find(
         locations[n - 1 - i] = swap;
     }
     return n;
+}
+
+bool
+alqi_symbol_dwarf_is_split(const struct alqi_symbol_dwarf *d)
+{
+    return d->is_split;
 }
 
 void

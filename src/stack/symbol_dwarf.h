@@ -31,6 +31,8 @@ alqi_symbol_dwarf_open(const struct alqi_symbol_files *files,
 size_t alqi_symbol_dwarf_find(
     struct alqi_symbol_dwarf *dwarf, uint64_t address,
     struct alqi_symbol_location locations[static ALQI_SYMBOL_DEPTH_MAX]);
+/* Whether a part of it may be in .dwo files (.limit.split). */
+bool alqi_symbol_dwarf_is_split(const struct alqi_symbol_dwarf *dwarf);
 void alqi_symbol_dwarf_drop(struct alqi_symbol_dwarf *dwarf);
 
 #endif

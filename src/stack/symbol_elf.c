@@ -205,6 +205,17 @@ elf_read(struct alqi_symbol_elf **out, struct alqi_symbol_elf *elf)
     return NULL;
 }
 
+struct alqi_symbol_identity
+alqi_symbol_identity_of(const struct stat *st)
+{
+    return (struct alqi_symbol_identity){
+        .inode = (uint64_t)st->st_ino,
+        .size_bytes = (uint64_t)st->st_size,
+        .mtime_s = (uint64_t)st->st_mtim.tv_sec,
+        .mtime_ns = (uint64_t)st->st_mtim.tv_nsec,
+    };
+}
+
 const char *
 alqi_symbol_elf_map(struct alqi_symbol_elf **out, int fd)
 {
@@ -231,6 +242,7 @@ alqi_symbol_elf_map(struct alqi_symbol_elf **out, int fd)
         goto fail_map;
     elf->bytes = bytes;
     elf->size_bytes = (size_t)st.st_size;
+    elf->identity = alqi_symbol_identity_of(&st);
     elf->is_mapped = true;
     elf->fd = fd;
     return elf_read(out, elf);

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct stat;
+
 enum { ALQI_SYMBOL_ID_BYTES_MAX = 64 };
 
 struct alqi_symbol_section {
@@ -25,9 +27,17 @@ struct alqi_symbol_section {
     uint64_t memory_bytes; /* in memory */
 };
 
+/* What tells a file from another one under the same path, as the cache of
+ * symbols needs it.  Without the device: its number is another one after a
+ * reboot. All zeros: no file. */
+struct alqi_symbol_identity {
+    uint64_t inode, size_bytes, mtime_s, mtime_ns;
+};
+
 struct alqi_symbol_elf {
     const uint8_t *bytes;
     size_t size_bytes;
+    struct alqi_symbol_identity identity; /* zeros: it was no file     */
     int fd;          /* of a mapped file, else -1                 */
     bool is_mapped;  /* else malloc'd                             */
     bool is_damaged; /* a section or segment lies outside         */
@@ -47,6 +57,7 @@ const char *alqi_symbol_elf_map(struct alqi_symbol_elf **elf, int fd);
 /* Takes over malloc'd bytes, on failure too. */
 const char *alqi_symbol_elf_take(struct alqi_symbol_elf **elf, uint8_t *bytes,
                                  size_t size_bytes);
+struct alqi_symbol_identity alqi_symbol_identity_of(const struct stat *st);
 void alqi_symbol_elf_close_fd(struct alqi_symbol_elf *elf);
 void alqi_symbol_elf_drop(struct alqi_symbol_elf *elf);
 
