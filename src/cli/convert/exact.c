@@ -669,7 +669,7 @@ alqi_cli_exact_open(const struct alqi_cli_recording *recording, bool *no_memory)
 bool
 alqi_cli_exact_more(struct alqi_cli_exact *x)
 {
-    ALQI_ASSERT(x->n_heap == 0 || x->is_over);
+    ALQI_ASSERT(x->n_heap == 0 || !x->is_started);
     x->is_over = false;
     free(x->chunks);
     x->chunks = NULL;

@@ -324,8 +324,8 @@ alqi_cli_merge_more(struct alqi_cli_merge *m)
     size_t n_places;
     const uint8_t *bytes = alqi_cli_recording_chunks(m->recording, &n_places);
 
-    ALQI_ASSERT(m->n_heap == 0 || m->is_over);
-    m->is_started = m->is_over = false; /* the top was not handed out */
+    ALQI_ASSERT(m->n_heap == 0 || !m->is_started);
+    m->is_over = false;
     if (bytes != m->bytes)
         streams_rebase(m, bytes);
     return chunks_index(m) && streams_wake(m);
@@ -337,10 +337,9 @@ merge_advance(struct alqi_cli_merge *m)
 {
     struct stream *s = m->heap[0];
 
-    if (!m->is_started) {
-        m->is_started = true;
+    if (!m->is_started)
         return;
-    }
+    m->is_started = false;
     s->is_waiting = !stream_next(m, s);
     if (s->is_waiting)
         m->heap[0] = m->heap[--m->n_heap];
@@ -354,7 +353,7 @@ alqi_cli_merge_next(struct alqi_cli_merge *m, struct alqi_cli_merged *out)
 {
     struct stream *s;
 
-    if (m->n_heap > 0 && !m->is_over)
+    if (m->n_heap > 0)
         merge_advance(m);
     if (m->n_heap == 0 || m->is_over)
         return false;
@@ -362,6 +361,7 @@ alqi_cli_merge_next(struct alqi_cli_merge *m, struct alqi_cli_merged *out)
     m->is_over = s->event.time_ns > alqi_cli_recording_moment_ns(m->recording);
     if (m->is_over)
         return false;
+    m->is_started = true;
     out->event = &s->event;
     out->frames = s->decoder.frames;
     out->n_frames = s->decoder.n_frames;
