@@ -45,6 +45,16 @@ class SymbolCache(common.Case):
                                  (has.returncode, has.stdout, has.stderr))
         return wanted
 
+    def test_no_test_has_the_users_cache(self):
+        """CTest's environment is the one of cmake/test_environment.cmake."""
+        self.assertEqual(os.environ.get("ALIQUOT_CACHE"), "/dev/null")
+        home = os.path.join(self.dir, "home")
+        os.mkdir(home)
+        raw = self.recorded(self.program("whole"))
+        env = {"HOME": home, "XDG_CACHE_HOME": ""}
+        self.ok("report", raw, env=env)
+        self.assertEqual(os.listdir(home), [])
+
     def test_each_kind_of_program(self):
         kinds = {
             "whole": [],
