@@ -57,6 +57,7 @@ def run(command, env):
 
 
 BARE = {"PATH": os.environ["PATH"], "HOME": "/", "LC_ALL": "C",
+        "ALIQUOT_CACHE": "/dev/null",
         "PERL_HASH_SEED": "0", "PYTHONHASHSEED": "0",
         "G_SLICE": "always-malloc"}
 
