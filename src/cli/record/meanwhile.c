@@ -63,7 +63,8 @@ enum state { SEEN, OPEN, WHOLE, GIVEN_UP };
  * conversion holds out and result. */
 struct work {
     enum state state;
-    /* of the recording, and of the trace beside it; owned */
+    /* of the recording, and of the trace beside it, a hidden file: whoever
+     * reads all that is in the directory means recordings; owned */
     char *path, *made;
     /* valid while OPEN, and of one that _finish made WHOLE; else NULL: there
      * may be more of them than files can be open; owned */
@@ -283,8 +284,8 @@ work_new(const struct alqi_cli_record_run *run, const char *name)
         return NULL;
     if (asprintf(&w->path, "%s/%s", run->directory, name) < 0)
         w->path = NULL;
-    if (w->path != NULL &&
-        asprintf(&w->made, "%s.part%s", w->path, run->suffix) >= 0)
+    if (w->path != NULL && asprintf(&w->made, "%s/.%s.part%s", run->directory,
+                                    name, run->suffix) >= 0)
         return w;
     w->made = NULL;
     work_free(w);
