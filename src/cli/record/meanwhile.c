@@ -499,9 +499,12 @@ alqi_cli_meanwhile_finish(struct alqi_cli_meanwhile *m, const char *path,
 {
     struct work *w = work_find(m, path);
 
-    if (w == NULL || (w->state != OPEN && w->state != WHOLE) ||
-        (w->state == OPEN && !work_finish(m, w, ended)))
+    if (w == NULL || (w->state != OPEN && w->state != WHOLE))
         return false;
+    if (w->state == OPEN && !work_finish(m, w, ended)) {
+        unlink(w->made); /* the conversion at once may need its room */
+        return false;
+    }
     *result = w->result;
     *made = w->made;
     return true;

@@ -396,9 +396,11 @@ trace_write(const struct alqi_cli_record_run *r, const char *raw_path,
     const char *ended = ended_word(r, recording), *made;
 
     if (alqi_cli_meanwhile_finish(r->meanwhile, raw_path, ended, result,
-                                  &made) &&
-        trace_place(made, path))
-        return ALQ_OK;
+                                  &made)) {
+        if (trace_place(made, path))
+            return ALQ_OK;
+        unlink(made);
+    }
     return alqi_cli_convert(
         recording, ended, (uint64_t)r->time_step_us,
         alqi_cli_record_ending_found(r, alqi_cli_recording_header(recording)),
